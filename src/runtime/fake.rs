@@ -1,0 +1,1 @@
+//! An engine in memory, for tests. Filled in below.

@@ -1,0 +1,11 @@
+//! What the operating system gives: stop tokens, waiting, clocks, the environment, files that appear whole.
+//!
+//! Nothing here knows of containers, Kubernetes or etcd.
+
+pub mod clock;
+pub mod env;
+pub mod file;
+pub mod owner;
+pub mod signal;
+pub mod stop;
+pub mod wait;
