@@ -6,6 +6,8 @@ pub mod clock;
 pub mod env;
 pub mod file;
 pub mod owner;
+pub mod random;
+pub mod redact;
 pub mod signal;
 pub mod stop;
 pub mod wait;

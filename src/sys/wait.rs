@@ -52,6 +52,9 @@ pub enum WaitError {
     },
 }
 
+/// As good as no limit: whoever waits so long has a stop.
+pub const FOREVER: Duration = Duration::from_hours(365 * 24);
+
 /// How long, how often, and until which stop.
 #[derive(Clone, Debug)]
 pub struct Patience {

@@ -1,0 +1,110 @@
+//! One GET to an API server with the credentials of a kubeconfig file.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
+use hyper::Request;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde::Deserialize;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+/// An API server that starts may accept and never answer; the next question finds it ready.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// Status and body of `GET path`.
+pub(super) async fn get(kubeconfig: &str, server: Option<&str>, path: &str) -> Result<(u16, String), String> {
+    let text = std::fs::read_to_string(kubeconfig).map_err(|e| format!("{kubeconfig}: {e}"))?;
+    let access = Access::parse(&text).map_err(|e| format!("{kubeconfig}: {e}"))?;
+    let server = server.unwrap_or(&access.server).trim_start_matches("https://").trim_end_matches('/').to_owned();
+    timeout(LIMIT, request(&access, &server, path)).await.map_err(|_| format!("{server}{path}: no answer in time"))?
+}
+
+async fn request(access: &Access, server: &str, path: &str) -> Result<(u16, String), String> {
+    let told = |e: &dyn std::fmt::Display| format!("{server}{path}: {e}");
+    let host = server.rsplit_once(':').map_or(server, |(host, _)| host).trim_matches(['[', ']']);
+    let name = ServerName::try_from(host.to_owned()).map_err(|e| told(&e))?;
+    let tcp = TcpStream::connect(server).await.map_err(|e| told(&e))?;
+    let tls = TlsConnector::from(access.tls()?).connect(name, tcp).await.map_err(|e| told(&e))?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tls)).await.map_err(|e| told(&e))?;
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let request = Request::get(path).header("host", server).body(Empty::<Bytes>::new()).map_err(|e| told(&e))?;
+    let answer = sender.send_request(request).await.map_err(|e| told(&e))?;
+    let status = answer.status().as_u16();
+    let body = answer.into_body().collect().await.map_err(|e| told(&e))?.to_bytes();
+    Ok((status, String::from_utf8_lossy(&body).into_owned()))
+}
+
+struct Access {
+    server: String,
+    ca: Vec<u8>,
+    cert: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Access {
+    /// Takes the first cluster and the first user, which is all that kubeadm's files have.
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: Kubeconfig = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
+        let cluster = file.clusters.into_iter().next().ok_or("no cluster")?.cluster;
+        let user = file.users.into_iter().next().ok_or("no user")?.user;
+        let decode = |what: &str, text: String| STANDARD.decode(text).map_err(|e| format!("{what}: {e}"));
+        Ok(Self {
+            server: cluster.server,
+            ca: decode("certificate-authority-data", cluster.certificate_authority_data)?,
+            cert: decode("client-certificate-data", user.client_certificate_data)?,
+            key: decode("client-key-data", user.client_key_data)?,
+        })
+    }
+
+    fn tls(&self) -> Result<Arc<ClientConfig>, String> {
+        let mut roots = RootCertStore::empty();
+        for cert in CertificateDer::pem_slice_iter(&self.ca) {
+            roots.add(cert.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+        }
+        let chain = CertificateDer::pem_slice_iter(&self.cert).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|e| e.to_string())?;
+        let config = ClientConfig::builder().with_root_certificates(roots).with_client_auth_cert(chain, key);
+        Ok(Arc::new(config.map_err(|e| e.to_string())?))
+    }
+}
+
+#[derive(Deserialize)]
+struct Kubeconfig {
+    clusters: Vec<NamedCluster>,
+    users: Vec<NamedUser>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    cluster: Cluster,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Cluster {
+    server: String,
+    certificate_authority_data: String,
+}
+
+#[derive(Deserialize)]
+struct NamedUser {
+    user: User,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct User {
+    client_certificate_data: String,
+    client_key_data: String,
+}

@@ -1,0 +1,20 @@
+//! The half of joinder that runs inside a node, over one exec, and its protocol: JSON lines on standard input and output.
+//!
+//! `serve` and what it calls run in the node; `client` runs on the host and is all that other rooms see.
+
+mod cgroup;
+mod client;
+mod kube;
+mod protocol;
+mod run;
+mod serve;
+mod watch;
+
+pub use client::{Agent, AgentError, Piece, Replies};
+pub use protocol::{Call, Pipe, Reply, Request, Said};
+pub use serve::serve;
+
+/// Where joinder puts itself in a node. Not below `/tmp` or `/run`: they are tmpfs, which the archive API cannot see.
+pub const PATH: &str = "/kind/joinder";
+/// The subcommand that serves.
+pub const COMMAND: &str = "agent";

@@ -1,0 +1,161 @@
+//! What host and agent say to each other, one JSON object a line.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{EtcdSample, Member, Usage};
+use crate::sys::clock::Stamp;
+
+/// Host to agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Request {
+    /// Chosen by the host; replies carry it.
+    pub id: u64,
+    /// What to do.
+    pub call: Call,
+}
+
+/// What an agent can do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Call {
+    /// Says [`Said::Hello`].
+    Hello,
+    /// Starts a process in its own group: [`Said::Started`], [`Said::Line`]s, [`Said::Exited`]. Cancelled: TERM to the
+    /// group, KILL after a grace.
+    Run {
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// Variables added to the agent's own.
+        env: BTreeMap<String, String>,
+    },
+    /// Connects to a Unix socket and closes it again: [`Said::Done`] or [`Said::Failed`].
+    Dial {
+        /// Path of the socket.
+        unix: String,
+    },
+    /// Asks an API server with the credentials of a kubeconfig in the node: [`Said::Answer`].
+    Get {
+        /// Path of the kubeconfig.
+        kubeconfig: String,
+        /// Replaces the kubeconfig's server, `https://IP:PORT`.
+        server: Option<String>,
+        /// Path of the request, `/readyz`.
+        path: String,
+    },
+    /// Samples the node's etcd member until cancelled: [`Said::Sample`] at each change and once a second, then [`Said::Done`].
+    Watch {
+        /// Milliseconds between looks.
+        every: u64,
+        /// The same while a learner or an unstarted member exists.
+        busy: u64,
+    },
+    /// The member list after a linearizable read on the node's own member: [`Said::Members`].
+    Members,
+    /// What the node has used: [`Said::Used`].
+    Usage,
+    /// Ends a call that goes on.
+    Cancel {
+        /// The call's id.
+        of: u64,
+    },
+}
+
+/// Agent to host.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reply {
+    /// The request's id.
+    pub id: u64,
+    /// What is said.
+    pub said: Said,
+}
+
+/// What an agent says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "kebab-case")]
+pub enum Said {
+    /// Here I am.
+    Hello {
+        /// The agent's version, to be compared with the host's.
+        version: String,
+        /// Its clocks, which must be the host's.
+        now: Stamp,
+    },
+    /// The process runs.
+    Started {
+        /// Its id in the node.
+        pid: u32,
+    },
+    /// It wrote a line.
+    Line {
+        /// Where.
+        pipe: Pipe,
+        /// When the agent read it.
+        seen: Stamp,
+        /// Without the newline; what is not UTF-8 is replaced.
+        text: String,
+    },
+    /// It ended. Last of its call.
+    Exited {
+        /// Exit code; `None` when a signal ended it.
+        code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+    },
+    /// An API server's answer. Last of its call.
+    Answer {
+        /// HTTP status.
+        status: u16,
+        /// Body.
+        body: String,
+    },
+    /// A look at the member.
+    Sample {
+        /// What was seen.
+        sample: EtcdSample,
+    },
+    /// A settled member list. Last of its call.
+    Members {
+        /// Sorted by id.
+        members: Vec<Member>,
+    },
+    /// What the node has used. Last of its call.
+    Used {
+        /// How much.
+        usage: Usage,
+    },
+    /// Nothing more to say. Last of its call.
+    Done,
+    /// It could not be done. Last of its call.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Said {
+    /// Is this the last thing said for its call?
+    pub fn is_last(&self) -> bool {
+        match self {
+            Self::Started { .. } | Self::Line { .. } | Self::Sample { .. } => false,
+            Self::Hello { .. }
+            | Self::Exited { .. }
+            | Self::Answer { .. }
+            | Self::Members { .. }
+            | Self::Used { .. }
+            | Self::Done
+            | Self::Failed { .. } => true,
+        }
+    }
+}
+
+/// An output stream of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pipe {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}

@@ -1,0 +1,69 @@
+//! One planned workflow to a world that it can run in.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+
+use super::args::NodeArgs;
+use crate::cluster::{CreateLimits, Images, Topology};
+use crate::event::Bus;
+use crate::node::Overrides;
+use crate::runtime::Runtime;
+use crate::runtime::label::{self, Lifetime};
+use crate::spec::ClusterSpec;
+use crate::step::World;
+
+/// How long removing may take.
+pub(super) const REMOVAL: Duration = Duration::from_mins(2);
+
+/// Chooses images and checks the user's own binaries.
+pub(super) async fn world(
+    spec: &ClusterSpec,
+    topology: &Topology,
+    args: &NodeArgs,
+    run: &str,
+    lifetime: Lifetime,
+    runtime: &Arc<dyn Runtime>,
+    events: &Bus,
+) -> anyhow::Result<World> {
+    let images = images(spec, args, runtime.as_ref()).await?;
+    for path in [&args.kubeadm, &args.kubelet].into_iter().flatten() {
+        check_binary(path)?;
+    }
+    Ok(World {
+        topology: topology.clone(),
+        images,
+        overrides: Overrides { kubeadm: args.kubeadm.clone(), kubelet: args.kubelet.clone() },
+        run: run.to_owned(),
+        lifetime,
+        limits: CreateLimits::default(),
+        removal: REMOVAL,
+        runtime: runtime.clone(),
+        events: events.clone(),
+        cluster: None,
+        observer: None,
+    })
+}
+
+async fn images(spec: &ClusterSpec, args: &NodeArgs, runtime: &dyn Runtime) -> anyhow::Result<Images> {
+    let wanted = args.image.as_ref().or(spec.image.as_ref());
+    let name = wanted.ok_or_else(|| anyhow!("no image named"))?;
+    let image = runtime.image(name).await?.ok_or_else(|| anyhow!("the engine has no image {name:?}"))?;
+    let of = |key: &str| image.labels.get(key).cloned();
+    Ok(Images {
+        node: name.clone(),
+        kubernetes: of(label::KUBERNETES).or_else(|| spec.kubernetes.clone()),
+        etcd: of(label::ETCD).or_else(|| spec.etcd.version.clone()),
+        load_balancer: None,
+    })
+}
+
+fn check_binary(path: &Path) -> anyhow::Result<()> {
+    let start = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if start.get(..4) != Some(b"\x7fELF") {
+        return Err(anyhow!("{} is no Linux program", path.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Exit codes, as documented in `docs/exit-codes.md`.
+
+use std::process::ExitCode;
+
+use crate::sys::signal::Caught;
+
+/// What a command came to. The order of the variants is the order of precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Stopped by a signal, after cleanup.
+    Signal(Caught),
+    /// An unexpected error in joinder.
+    Unexpected,
+    /// The command line is wrong.
+    BadCommandLine,
+    /// A workflow or cluster file is wrong.
+    BadFile,
+    /// No engine, no image, no rights.
+    BadEnvironment,
+    /// An expectation, invariant or task failed.
+    Failed,
+    /// Something could not be seen.
+    Undecided,
+    /// All passed, but something could not be cleaned up.
+    Left,
+    /// All passed.
+    Passed,
+    /// The exit code of a command that ran in a node.
+    Remote(u8),
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Signal(Caught::Interrupt) => 130,
+            Self::Signal(Caught::Terminate) => 143,
+            Self::Unexpected => 1,
+            Self::BadCommandLine => 2,
+            Self::BadFile => 3,
+            Self::BadEnvironment => 4,
+            Self::Failed => 100,
+            Self::Undecided => 102,
+            Self::Left => 101,
+            Self::Passed => 0,
+            Self::Remote(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

@@ -1,0 +1,178 @@
+//! `joinder run`: workflows, one after the other.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use tokio::task::JoinSet;
+
+use super::args::RunArgs;
+use super::context::{Signals, engine};
+use super::exit::Exit;
+use super::{case, diag};
+use crate::cluster;
+use crate::event::{self, Bus, Event};
+use crate::report::{Artifacts, Reporter, Verbosity};
+use crate::runner::{self, CaseResult};
+use crate::runtime::label::Lifetime;
+use crate::sys::clock::Stamp;
+use crate::sys::{env, random};
+use crate::workflow::{self, Plan};
+
+pub(super) async fn run(args: RunArgs) -> Exit {
+    let plans = match plans(&args) {
+        Ok(plans) => plans,
+        Err(problems) => {
+            diag::say(&problems.join("\n"));
+            return Exit::BadFile;
+        }
+    };
+    if args.dry_run {
+        diag::say(&plans.iter().map(describe).collect::<Vec<_>>().join("\n"));
+        return Exit::Passed;
+    }
+    match execute(&args, &plans).await {
+        Ok(exit) => exit,
+        Err((exit, error)) => diag::fail(exit, &error),
+    }
+}
+
+async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::Error)> {
+    let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
+    let began = Stamp::now();
+    let signals = Signals::listen();
+    let runtime = engine().await.map_err(|e| environment(e.into()))?;
+    let about = runtime.engine().await.map_err(|e| environment(e.into()))?;
+    let run = random::word(8).map_err(|e| environment(e.into()))?;
+    let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
+    let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
+
+    let events = Bus::new();
+    let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Normal };
+    let mut reporter = JoinSet::new();
+    reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
+    events.tell(Event::RunStarted {
+        format: event::FORMAT,
+        run: run.clone(),
+        joinder: env!("CARGO_PKG_VERSION").into(),
+        engine: format!("{} (API {}, cgroup v{})", about.name, about.api, about.cgroup_version),
+    });
+
+    let mut whole = CaseResult::default();
+    let mut broken = None;
+    match cluster::collect_garbage(runtime.as_ref(), case::REMOVAL, &signals.stop.hard).await {
+        Ok(gone) if gone.removed.is_empty() && gone.left.is_empty() => {}
+        Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
+        Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
+    }
+    for plan in plans {
+        let lifetime = if args.nodes.retain { Lifetime::Kept } else { Lifetime::Process };
+        let world = case::world(&plan.cluster, &plan.topology, &args.nodes, &run, lifetime, &runtime, &events).await;
+        let mut world = match world {
+            Ok(world) => world,
+            Err(e) => {
+                broken = Some(environment(e));
+                break;
+            }
+        };
+        events.tell(Event::CaseStarted {
+            file: plan.file.clone(),
+            summary: plan.summary.clone(),
+            tasks: plan.tasks.iter().map(|t| t.name.clone()).collect(),
+            image: world.images.node.clone(),
+            kubernetes: world.images.kubernetes.clone().unwrap_or_default(),
+            etcd: world.images.etcd.clone().unwrap_or_default(),
+        });
+        let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
+        whole.failed = whole.failed.or(result.failed);
+        whole.undecided |= result.undecided;
+        whole.left |= result.left;
+        if signals.stop.soft.is_cancelled() {
+            break;
+        }
+    }
+    let exit = broken.as_ref().map_or_else(|| exit(&whole, &signals), |(exit, _)| *exit);
+    events.tell(Event::RunFinished { exit: exit.code(), took: Stamp::now().since(began) });
+    events.close();
+    reporter.join_all().await;
+    broken.map_or(Ok(exit), Err)
+}
+
+fn exit(whole: &CaseResult, signals: &Signals) -> Exit {
+    match signals.caught() {
+        Some(caught) => Exit::Signal(caught),
+        None if whole.failed.is_some() => Exit::Failed,
+        None if whole.undecided => Exit::Undecided,
+        None if whole.left => Exit::Left,
+        None => Exit::Passed,
+    }
+}
+
+/// Every problem of every file.
+fn plans(args: &RunArgs) -> Result<Vec<Plan>, Vec<String>> {
+    let mut problems = Vec::new();
+    let mut plans = Vec::new();
+    let files: Vec<PathBuf> = args.files.iter().flat_map(|path| files(path, &mut problems)).collect();
+    for file in files {
+        let shown = file.display().to_string();
+        match workflow::load(&file) {
+            Err(e) => problems.push(format!("error: {e}")),
+            Ok(parsed) => match workflow::plan(&parsed, &shown, args.nodes.name.as_deref()) {
+                Ok(plan) => plans.push(plan),
+                Err(all) => problems.extend(all.iter().map(|p| format!("error: {shown}: {p}"))),
+            },
+        }
+    }
+    if problems.is_empty() { Ok(plans) } else { Err(problems) }
+}
+
+/// A file as it is; a folder's `*.yaml` files, sorted, with those of its folders.
+fn files(path: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let mut found = Vec::new();
+    let mut open = vec![path.to_owned()];
+    while let Some(dir) = open.pop() {
+        match std::fs::read_dir(&dir) {
+            Err(e) => problems.push(format!("error: cannot read folder {}: {e}", dir.display())),
+            Ok(entries) => {
+                for path in entries.flatten().map(|e| e.path()) {
+                    if path.is_dir() {
+                        open.push(path);
+                    } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml") {
+                        found.push(path);
+                    }
+                }
+            }
+        }
+    }
+    if found.is_empty() && problems.is_empty() {
+        problems.push(format!("error: folder {} has no *.yaml file", path.display()));
+    }
+    found.sort();
+    found
+}
+
+fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
+    if let Some(dir) = asked.map(Path::to_owned).or_else(|| env::var("ARTIFACTS").map(PathBuf::from)) {
+        return Ok(dir);
+    }
+    let base = PathBuf::from("_artifacts");
+    std::fs::create_dir_all(&base).context("cannot make ./_artifacts; name another folder with --artifacts")?;
+    let latest = base.join("latest");
+    let _ = std::fs::remove_file(&latest);
+    let _ = std::os::unix::fs::symlink(run, &latest);
+    Ok(base.join(run))
+}
+
+fn describe(plan: &Plan) -> String {
+    use std::fmt::Write;
+    let mut text = format!("{}: {}", plan.file, plan.summary);
+    let nodes: Vec<&str> = plan.topology.nodes.iter().map(|n| n.name.as_str()).collect();
+    let _ = write!(text, "\n  nodes: {}{}", nodes.join(" "), if plan.topology.load_balancer { ", load balancer" } else { "" });
+    for (at, task) in plan.tasks.iter().enumerate() {
+        let force = if task.force { ", always" } else { "" };
+        let _ = write!(text, "\n  {}. {}: {:?} (at most {}{force})", at + 1, task.name, task.step, crate::sys::clock::human(task.limit));
+    }
+    text
+}

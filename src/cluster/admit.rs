@@ -1,0 +1,113 @@
+//! When a node may serve: its API server answers `/readyz`, its Node object is Ready.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::create::Cluster;
+use crate::agent::{AgentError, Call, Said};
+use crate::node::{Node, path};
+use crate::runtime::RuntimeError;
+use crate::sys::wait::{Look, Patience, WaitError, wait};
+
+/// One question to an API server.
+const ASK: Duration = Duration::from_secs(5);
+
+impl Cluster {
+    /// Waits until the node's own API server is ready, then lets the load balancer send to it.
+    ///
+    /// # Errors
+    /// The wait's, or the engine's.
+    pub async fn admit(&self, node: &Node, patience: &Patience) -> Result<(), AdmitError> {
+        let server = format!("https://{}:{}", node.address, path::API_PORT);
+        wait(format!("API server of {}", node.name), patience, || async {
+            let call = Call::Get { kubeconfig: path::ADMIN_CONF.into(), server: Some(server.clone()), path: "/readyz".into() };
+            match node.agent().ask(call, ASK).await {
+                Ok(Said::Answer { status: 200, .. }) => Look::Done(()),
+                Ok(Said::Answer { status, body }) => Look::NotYet(format!("{status} {}", body.lines().last().unwrap_or_default())),
+                Ok(other) => Look::NotYet(format!("{other:?}")),
+                Err(e @ AgentError::Lost { .. }) => Look::Never(e.to_string()),
+                Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
+            }
+        })
+        .await?;
+        if let Some(balancer) = &self.load_balancer {
+            balancer.add(&node.name, node.address).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until this many Node objects are Ready, as the first control plane's API server has them.
+    ///
+    /// # Errors
+    /// The wait's, with the nodes that are not Ready.
+    pub async fn nodes_ready(&self, count: usize, patience: &Patience) -> Result<(), WaitError> {
+        wait(format!("{count} nodes Ready"), patience, || async {
+            match self.ready_nodes().await {
+                Ok((ready, _)) if ready.len() == count => Look::Done(()),
+                Ok((ready, waiting)) => Look::NotYet(format!("{} Ready, not yet: [{}]", ready.len(), waiting.join(" "))),
+                Err(why) => Look::NotYet(why),
+            }
+        })
+        .await
+    }
+
+    /// Names of the nodes that are Ready, and of those that are not.
+    async fn ready_nodes(&self) -> Result<(Vec<String>, Vec<String>), String> {
+        let first = self.first();
+        let server = Some(format!("https://{}:{}", first.address, path::API_PORT));
+        let call = Call::Get { kubeconfig: path::ADMIN_CONF.into(), server, path: "/api/v1/nodes".into() };
+        let Said::Answer { status: 200, body } = first.agent().ask(call, ASK).await.map_err(|e| e.to_string())? else {
+            return Err("the API server did not list the nodes".into());
+        };
+        let list: NodeList = serde_json::from_str(&body).map_err(|e| e.to_string())?;
+        let (ready, waiting): (Vec<_>, Vec<_>) = list.items.into_iter().partition(NodeObject::is_ready);
+        let names = |nodes: Vec<NodeObject>| nodes.into_iter().map(|n| n.metadata.name).collect();
+        Ok((names(ready), names(waiting)))
+    }
+}
+
+/// Why a node is not behind the load balancer.
+#[derive(Debug, thiserror::Error)]
+pub enum AdmitError {
+    /// Its API server did not get ready.
+    #[error(transparent)]
+    Wait(#[from] WaitError),
+    /// The load balancer could not be told.
+    #[error(transparent)]
+    Engine(#[from] RuntimeError),
+}
+
+#[derive(Deserialize)]
+struct NodeList {
+    items: Vec<NodeObject>,
+}
+
+#[derive(Deserialize)]
+struct NodeObject {
+    metadata: Metadata,
+    status: Status,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    #[serde(default)]
+    conditions: Vec<Condition>,
+}
+
+#[derive(Deserialize)]
+struct Condition {
+    r#type: String,
+    status: String,
+}
+
+impl NodeObject {
+    fn is_ready(&self) -> bool {
+        self.status.conditions.iter().any(|c| c.r#type == "Ready" && c.status == "True")
+    }
+}

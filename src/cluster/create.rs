@@ -1,0 +1,262 @@
+//! Making the nodes of a cluster: network first, then everything at once.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::load_balancer::LoadBalancer;
+use super::network;
+use super::topology::{Images, NodePlace, Topology};
+use crate::event::{Bus, Event, Work};
+use crate::node::{BootLimits, Node, NodeError, NodePlan, Overrides, path};
+use crate::runtime::api::Subnet;
+use crate::runtime::label::{self, Labels, Lifetime};
+use crate::runtime::{ContainerSpec, Fault, Runtime, RuntimeError};
+use crate::sys::clock::Stamp;
+use crate::sys::random;
+use crate::sys::stop::Stop;
+
+/// A port that was free a moment ago can be taken when the container starts; then another one is tried.
+const PORT_TRIES: usize = 5;
+
+/// How long making a cluster may take.
+#[derive(Clone, Debug)]
+pub struct CreateLimits {
+    /// From a node's start to its containerd.
+    pub boot: Duration,
+}
+
+impl Default for CreateLimits {
+    fn default() -> Self {
+        Self { boot: Duration::from_mins(2) }
+    }
+}
+
+/// Why a cluster is not there. What was made is still there: [`super::remove`] takes it away by its run label.
+#[derive(Debug, Error)]
+pub enum CreateError {
+    /// The name is taken.
+    #[error("cluster {name:?} is there already, {owner}: choose another --name, or `joinder delete cluster --name {name}`")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Whose it is.
+        owner: String,
+    },
+    /// The engine refused.
+    #[error(transparent)]
+    Engine(#[from] RuntimeError),
+    /// A node did not come up.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// Ids and secrets could not be made.
+    #[error("cannot read random bytes: {0}")]
+    Random(#[from] std::io::Error),
+    /// It was stopped.
+    #[error("making the cluster was stopped")]
+    Stopped,
+}
+
+/// Secrets of a cluster, made anew for each.
+#[derive(Clone, Debug)]
+pub struct Secrets {
+    /// Bootstrap token.
+    pub token: String,
+    /// Key of the uploaded certificates.
+    pub certificate_key: String,
+}
+
+/// A cluster whose nodes run.
+pub struct Cluster {
+    /// Its name.
+    pub name: String,
+    /// Its nodes in the order of their indexes, control planes first.
+    pub nodes: Vec<Arc<Node>>,
+    /// `IP:PORT` that leads to an API server: the load balancer's, or the first control plane's.
+    pub endpoint: String,
+    /// The same on 127.0.0.1 of the host.
+    pub host_port: u16,
+    /// Kubernetes in the nodes.
+    pub kubernetes: String,
+    /// Tag of etcd's image, when it is not kubeadm's own choice.
+    pub etcd_tag: Option<String>,
+    /// Its secrets.
+    pub secrets: Secrets,
+    pub(super) load_balancer: Option<LoadBalancer>,
+}
+
+impl Cluster {
+    /// The first control plane.
+    ///
+    /// # Panics
+    /// Never: a cluster without a node is not made.
+    pub fn first(&self) -> &Arc<Node> {
+        &self.nodes[0]
+    }
+}
+
+/// A cluster that is to be made.
+pub struct Creation<'a> {
+    /// What was decided.
+    pub topology: &'a Topology,
+    /// From which images.
+    pub images: &'a Images,
+    /// With which binaries of the user's own.
+    pub overrides: &'a Overrides,
+    /// The run that all of it is labelled with.
+    pub run: &'a str,
+    /// Does it end with this process?
+    pub lifetime: Lifetime,
+    /// How long it may take.
+    pub limits: &'a CreateLimits,
+    /// Where.
+    pub runtime: &'a Arc<dyn Runtime>,
+    /// Hears of it.
+    pub events: &'a Bus,
+    /// Its soft level ends the making early.
+    pub stop: &'a Stop,
+}
+
+/// Makes network, nodes and load balancer, everything at once after the network.
+///
+/// # Errors
+/// The first error; the others' work is awaited, so that nothing is made behind the caller's back.
+pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
+    let Creation { topology, images, run, lifetime, runtime, events, .. } = *creation;
+    let began = Stamp::now();
+    super::inventory::refuse_taken(&topology.name, runtime.as_ref()).await?;
+    let labels = label::common(run, &topology.name, lifetime);
+    let secrets = Secrets { token: format!("{}.{}", random::word(6)?, random::word(16)?), certificate_key: random::hex(32)? };
+    let subnet = network::create(runtime.as_ref(), &topology.name, topology.subnet, label::with_role(labels.clone(), "network")).await?;
+    let maker = Maker { creation, labels: &labels, subnet };
+
+    let mut making = JoinSet::new();
+    for place in &topology.nodes {
+        making.spawn(maker.node(place));
+    }
+    let balancer = async {
+        match (&images.load_balancer, topology.load_balancer) {
+            (Some(image), true) => maker.load_balancer(image).await.map(Some),
+            (Some(_) | None, _) => Ok(None),
+        }
+    };
+    let (balancer, made) = tokio::join!(balancer, making.join_all());
+    let mut nodes = made.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let balancer = balancer?;
+    nodes.sort_by_key(|(node, _)| node.index);
+    let first = nodes.first().map(|(node, port)| (node.address, *port)).ok_or(CreateError::Stopped)?;
+    let (address, host_port) = balancer.as_ref().map_or(first, |(_, port)| (Topology::load_balancer_address(subnet), *port));
+    let nodes: Vec<Arc<Node>> = nodes.into_iter().map(|(node, _)| Arc::new(node)).collect();
+    let kubernetes = match &images.kubernetes {
+        Some(version) => version.clone(),
+        None => String::from_utf8_lossy(&nodes[0].read(path::VERSION).await?).trim().to_owned(),
+    };
+    events.tell(Event::Worked { work: Work::CreateNodes, on: topology.name.clone(), began, took: Stamp::now().since(began) });
+    Ok(Cluster {
+        name: topology.name.clone(),
+        nodes,
+        endpoint: format!("{address}:{}", path::API_PORT),
+        host_port,
+        kubernetes,
+        etcd_tag: images.etcd.as_ref().map(|v| format!("{v}-0")),
+        secrets,
+        load_balancer: balancer.map(|(balancer, _)| balancer),
+    })
+}
+
+struct Maker<'a> {
+    creation: &'a Creation<'a>,
+    labels: &'a Labels,
+    subnet: Subnet,
+}
+
+impl Maker<'_> {
+    /// The work of making one node; owns all it needs, so that the nodes are made side by side.
+    fn node(&self, place: &NodePlace) -> impl Future<Output = Result<(Node, u16), CreateError>> + Send + use<> {
+        let Creation { topology, images, overrides, limits, runtime, events, stop, .. } = *self.creation;
+        let mut labels = label::with_role(self.labels.clone(), place.role.as_str());
+        labels.insert(label::INDEX.into(), place.index.to_string());
+        let others = topology.nodes.iter().filter(|n| n.index != place.index).map(|n| (n.index, n.address(self.subnet)));
+        let address = place.address(self.subnet);
+        let mut plan = NodePlan {
+            name: place.name.clone(),
+            role: place.role,
+            index: place.index,
+            address,
+            gateway: self.subnet.host(1),
+            others: others.collect(),
+            container: ContainerSpec {
+                name: place.name.clone(),
+                image: images.node.clone(),
+                labels,
+                env: vec!["container=docker".into()],
+                network: Some((topology.name.clone(), address)),
+                ..ContainerSpec::default()
+            },
+            overrides: overrides.clone(),
+        };
+        let limits = BootLimits { containerd: limits.boot, stop: stop.soft.clone() };
+        let (runtime, events, stop) = (runtime.clone(), events.clone(), stop.soft.clone());
+        async move {
+            let began = Stamp::now();
+            let mut tries = 0;
+            let port = loop {
+                let port = free_port().await?;
+                plan.container.ports = [(path::API_PORT, port)].into();
+                // A call in flight is never dropped: the engine would carry it out all the same.
+                if stop.is_cancelled() {
+                    return Err(CreateError::Stopped);
+                }
+                match Node::create(&plan, &runtime).await {
+                    Ok(()) => break port,
+                    Err(NodeError::Engine(e)) if e.is(Fault::PortTaken) && tries < PORT_TRIES => {
+                        tries += 1;
+                        runtime.remove(&plan.name).await?;
+                    }
+                    Err(e) => return Err(e.into()),
+                }
+            };
+            let up = Stamp::now();
+            events.tell(Event::Worked { work: Work::CreateNode, on: plan.name.clone(), began, took: up.since(began) });
+            let node = Node::boot(&plan, &runtime, &limits).await?;
+            events.tell(Event::Worked { work: Work::Boot, on: plan.name.clone(), began: up, took: Stamp::now().since(up) });
+            events.tell(Event::NodeUp { node: plan.name, address });
+            Ok((node, port))
+        }
+    }
+
+    async fn load_balancer(&self, image: &str) -> Result<(LoadBalancer, u16), CreateError> {
+        let Creation { topology, runtime, .. } = *self.creation;
+        let name = topology.load_balancer_name();
+        let address: Ipv4Addr = Topology::load_balancer_address(self.subnet);
+        let mut tries = 0;
+        loop {
+            let port = free_port().await?;
+            let spec = ContainerSpec {
+                name: name.clone(),
+                image: image.to_owned(),
+                labels: label::with_role(self.labels.clone(), super::inventory::LOAD_BALANCER),
+                network: Some((topology.name.clone(), address)),
+                ports: [(path::API_PORT, port)].into(),
+                ..ContainerSpec::default()
+            };
+            match LoadBalancer::create(&spec, runtime).await {
+                Ok(balancer) => return Ok((balancer, port)),
+                Err(e) if e.is(Fault::PortTaken) && tries < PORT_TRIES => {
+                    tries += 1;
+                    runtime.remove(&name).await?;
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}
+
+/// A port that is free on 127.0.0.1 now. It is written into the container and stays the same over restarts.
+async fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.local_addr()?.port())
+}

@@ -1,0 +1,190 @@
+//! What clusters there are, by labels alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::create::{Cluster, CreateError, Secrets};
+use super::load_balancer::LoadBalancer;
+use super::remove::{Gone, remove};
+use crate::node::{Node, NodeError, Role, path};
+use crate::runtime::{Container, Runtime, RuntimeError, label};
+use crate::sys::owner::Owner;
+
+/// The role label of a load balancer; kind's and kinder's word.
+pub(super) const LOAD_BALANCER: &str = "external-load-balancer";
+
+/// A cluster that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// The run that made it.
+    pub run: String,
+    /// The process that it ends with, when it does.
+    pub owner: Option<String>,
+    /// Its node containers by index, control planes first.
+    pub nodes: Vec<Container>,
+    /// Its load balancer.
+    pub load_balancer: Option<Container>,
+}
+
+impl Found {
+    fn describe(&self) -> String {
+        let owner = self.owner.as_ref().and_then(|o| o.parse::<Owner>().ok());
+        match owner {
+            Some(owner) if owner.is_alive() => format!("run {} of a joinder that still runs ({owner})", self.run),
+            Some(_) => format!("left behind by run {}, whose process is gone (`joinder gc` removes it)", self.run),
+            None => format!("made by run {}", self.run),
+        }
+    }
+}
+
+/// Why a cluster cannot be used.
+#[derive(Debug, Error)]
+pub enum InventoryError {
+    /// There is none of that name.
+    #[error("no cluster {name:?}{}", if others.is_empty() { "; there is none at all".to_owned() } else { format!("; there are: {}", others.join(", ")) })]
+    NoSuch {
+        /// The name.
+        name: String,
+        /// The ones there are.
+        others: Vec<String>,
+    },
+    /// It has no node that runs.
+    #[error("cluster {name:?} has no running control plane: {states}")]
+    Down {
+        /// The name.
+        name: String,
+        /// Its nodes' states.
+        states: String,
+    },
+    /// The engine refused.
+    #[error(transparent)]
+    Engine(#[from] RuntimeError),
+    /// A node did not answer.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+}
+
+/// All clusters, by name.
+///
+/// # Errors
+/// The engine's.
+pub async fn clusters(runtime: &dyn Runtime) -> Result<Vec<Found>, RuntimeError> {
+    let mut found: BTreeMap<String, Found> = BTreeMap::new();
+    for container in runtime.containers(&[label::CLUSTER.to_owned()]).await? {
+        let labels = &container.labels;
+        let text = |key: &str| labels.get(key).cloned().unwrap_or_default();
+        let name = text(label::CLUSTER);
+        let entry = found.entry(name.clone()).or_insert_with(|| Found {
+            name,
+            run: text(label::RUN),
+            owner: labels.get(label::OWNER).cloned(),
+            nodes: Vec::new(),
+            load_balancer: None,
+        });
+        match text(label::ROLE).as_str() {
+            "control-plane" | "worker" => entry.nodes.push(container),
+            LOAD_BALANCER => entry.load_balancer = Some(container),
+            _ => {}
+        }
+    }
+    for entry in found.values_mut() {
+        entry.nodes.sort_by_key(index);
+    }
+    Ok(found.into_values().collect())
+}
+
+/// One cluster by name.
+///
+/// # Errors
+/// [`InventoryError::NoSuch`] with the names there are.
+pub async fn find(runtime: &dyn Runtime, name: &str) -> Result<Found, InventoryError> {
+    let all = clusters(runtime).await?;
+    let others = all.iter().map(|c| c.name.clone()).collect();
+    all.into_iter().find(|c| c.name == name).ok_or_else(|| InventoryError::NoSuch { name: name.to_owned(), others })
+}
+
+/// Connects to the running nodes of a cluster that is there.
+///
+/// # Errors
+/// [`InventoryError`].
+pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> Result<Cluster, InventoryError> {
+    let found = find(runtime.as_ref(), name).await?;
+    let mut nodes = Vec::new();
+    let mut host_port = 0;
+    for container in &found.nodes {
+        if container.state != "running" {
+            continue;
+        }
+        let whole = runtime.container(&container.name).await?;
+        let role = if whole.labels.get(label::ROLE).map(String::as_str) == Some("worker") { Role::Worker } else { Role::ControlPlane };
+        let Some(address) = whole.address else { continue };
+        if nodes.is_empty() {
+            host_port = whole.ports.get(&path::API_PORT).copied().unwrap_or(0);
+        }
+        nodes.push(Arc::new(Node::attach(whole.name.clone(), role, index(&whole), address, runtime, limit).await?));
+    }
+    if nodes.first().is_none_or(|n| n.role != Role::ControlPlane) {
+        let states: Vec<String> = found.nodes.iter().map(|n| format!("{} {}", n.name, n.state)).collect();
+        return Err(InventoryError::Down { name: name.to_owned(), states: states.join(", ") });
+    }
+    let mut endpoint = format!("{}:{}", nodes[0].address, path::API_PORT);
+    let mut load_balancer = None;
+    if let Some(container) = &found.load_balancer {
+        let whole = runtime.container(&container.name).await?;
+        host_port = whole.ports.get(&path::API_PORT).copied().unwrap_or(host_port);
+        if let Some(address) = whole.address {
+            endpoint = format!("{address}:{}", path::API_PORT);
+        }
+        let backends = nodes.iter().filter(|n| n.role == Role::ControlPlane).map(|n| (n.name.clone(), n.address)).collect();
+        load_balancer = Some(LoadBalancer::existing(whole.name, runtime.clone(), backends));
+    }
+    let kubernetes = String::from_utf8_lossy(&nodes[0].read(path::VERSION).await.unwrap_or_default()).trim().to_owned();
+    // The secrets of a cluster are kept nowhere: whoever joins a node later makes new ones with kubeadm.
+    let secrets = Secrets { token: String::new(), certificate_key: String::new() };
+    Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, load_balancer })
+}
+
+/// Refuses a name that a cluster, or anything else of the engine, has.
+pub(super) async fn refuse_taken(name: &str, runtime: &dyn Runtime) -> Result<(), CreateError> {
+    if let Some(found) = clusters(runtime).await?.into_iter().find(|c| c.name == name) {
+        return Err(CreateError::NameTaken { name: name.to_owned(), owner: found.describe() });
+    }
+    Ok(())
+}
+
+/// Removes what belongs to processes that are gone. Objects without an owner are meant to stay.
+///
+/// # Errors
+/// When the engine cannot be asked what there is.
+pub async fn collect_garbage(runtime: &dyn Runtime, limit: Duration, hard: &CancellationToken) -> Result<Gone, RuntimeError> {
+    let key = [label::OWNER.to_owned()];
+    let mut runs: BTreeMap<String, String> = BTreeMap::new();
+    let mut note = |labels: &label::Labels| {
+        if let (Some(run), Some(owner)) = (labels.get(label::RUN), labels.get(label::OWNER)) {
+            runs.insert(run.clone(), owner.clone());
+        }
+    };
+    runtime.containers(&key).await?.iter().for_each(|c| note(&c.labels));
+    runtime.volumes(&key).await?.iter().for_each(|v| note(&v.labels));
+    runtime.networks(&key).await?.iter().for_each(|n| note(&n.labels));
+    let mut all = Gone::default();
+    for (run, owner) in runs {
+        if owner.parse::<Owner>().is_ok_and(|o| o.is_alive()) {
+            continue;
+        }
+        let gone = remove(runtime, &[format!("{}={run}", label::RUN)], limit, hard).await;
+        all.removed.extend(gone.removed);
+        all.left.extend(gone.left);
+    }
+    Ok(all)
+}
+
+fn index(container: &Container) -> u8 {
+    container.labels.get(label::INDEX).and_then(|i| i.parse().ok()).unwrap_or(u8::MAX)
+}

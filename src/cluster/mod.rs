@@ -1,0 +1,17 @@
+//! A cluster from what was asked for, over what was decided, to running nodes, and away again.
+//!
+//! Networks, addresses, load balancer and readiness live here; what kubeadm does to the nodes does not.
+
+mod admit;
+mod create;
+mod inventory;
+mod load_balancer;
+mod network;
+mod remove;
+mod topology;
+
+pub use admit::AdmitError;
+pub use create::{Cluster, CreateError, CreateLimits, Creation, Secrets, create};
+pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find};
+pub use remove::{Gone, remove};
+pub use topology::{DEFAULT_NAME, Images, Topology, TopologyError};

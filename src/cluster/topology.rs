@@ -1,0 +1,237 @@
+//! From what was asked for to what is decided: names, roles, addresses. Pure.
+
+use std::net::Ipv4Addr;
+
+use thiserror::Error;
+
+use crate::node::Role;
+use crate::runtime::api::Subnet;
+use crate::spec::{ClusterSpec, Discovery};
+
+/// The cluster's name when nobody says one.
+pub const DEFAULT_NAME: &str = "joinder";
+/// The longest host name (`sysconf(HOST_NAME_MAX)` is 64, a DNS label 63).
+const LONGEST_NAME: usize = 63;
+/// Last byte of the first node's address, less one. The ones below are the gateway's and the load balancer's.
+const FIRST_HOST: u8 = 10;
+/// Last byte of the load balancer's address.
+const LOAD_BALANCER_HOST: u8 = 2;
+/// A /24 less what is below [`FIRST_HOST`] and the broadcast address.
+const MOST_NODES: u16 = 240;
+
+/// Images that were chosen for a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Images {
+    /// The node image's name.
+    pub node: String,
+    /// Kubernetes in it, `v1.36.3`; read from a node when its labels do not say.
+    pub kubernetes: Option<String>,
+    /// etcd in it, `3.6.16`; kubeadm's own choice when nobody says.
+    pub etcd: Option<String>,
+    /// The load balancer's image.
+    pub load_balancer: Option<String>,
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// The cluster's name.
+    pub name: String,
+    /// Nodes in the order of their indexes, control planes first.
+    pub nodes: Vec<NodePlace>,
+    /// Is there a load balancer?
+    pub load_balancer: bool,
+    /// A subnet of the user's own.
+    pub subnet: Option<Subnet>,
+    /// How joining nodes find the cluster.
+    pub discovery: Discovery,
+    /// Things to warn about.
+    pub warnings: Vec<String>,
+}
+
+/// A node's place in the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlace {
+    /// Container and node name, kinder's: `NAME-control-plane-1`.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// From 1.
+    pub index: u8,
+}
+
+impl NodePlace {
+    /// Its address in a subnet.
+    pub fn address(&self, subnet: Subnet) -> Ipv4Addr {
+        subnet.host(FIRST_HOST + self.index)
+    }
+}
+
+/// Why a cluster cannot be as asked.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum TopologyError {
+    /// No control plane.
+    #[error("controlPlanes: 0 control planes make no cluster: ask for at least 1")]
+    NoControlPlane,
+    /// Too many nodes.
+    #[error("{asked} nodes do not fit into one cluster: at most {MOST_NODES}")]
+    TooMany {
+        /// How many were asked for.
+        asked: u16,
+    },
+    /// The name is no DNS label.
+    #[error(
+        "the cluster name {name:?} {why}: it becomes part of host names, so use lower-case letters, digits and '-', with a letter or digit at both ends"
+    )]
+    BadName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The names made from it would be too long.
+    #[error("the cluster name {name:?} has {} characters, at most {most} fit: node {node:?} would be longer than a host name may be ({LONGEST_NAME})", name.len())]
+    LongName {
+        /// The name.
+        name: String,
+        /// The longest that fits.
+        most: usize,
+        /// The node whose name is too long.
+        node: String,
+    },
+    /// The subnet is no /24.
+    #[error("subnet: {text:?} is no /24 such as 10.213.7.0/24")]
+    BadSubnet {
+        /// What was written.
+        text: String,
+    },
+}
+
+impl Topology {
+    /// Decides names and places, or says all that is wrong.
+    ///
+    /// # Errors
+    /// Every problem that was found.
+    pub fn of(spec: &ClusterSpec, name: Option<&str>) -> Result<Self, Vec<TopologyError>> {
+        let name = name.or(spec.name.as_deref()).unwrap_or(DEFAULT_NAME).to_owned();
+        let control_planes = spec.control_planes.unwrap_or(1);
+        let mut errors = Vec::new();
+        if control_planes == 0 {
+            errors.push(TopologyError::NoControlPlane);
+        }
+        let asked = u16::from(control_planes) + u16::from(spec.workers);
+        if asked > MOST_NODES {
+            errors.push(TopologyError::TooMany { asked });
+        }
+        errors.extend(bad_name(&name));
+        let subnet = spec.subnet.as_ref().and_then(|text| {
+            let subnet = parse_subnet(text);
+            if subnet.is_none() {
+                errors.push(TopologyError::BadSubnet { text: text.clone() });
+            }
+            subnet
+        });
+        let places = |role: Role, count: u8, before: u8| {
+            let name = name.clone();
+            (1..=count).map(move |n| NodePlace { name: format!("{name}-{}-{n}", role.as_str()), role, index: before.saturating_add(n) })
+        };
+        let nodes: Vec<NodePlace> =
+            places(Role::ControlPlane, control_planes, 0).chain(places(Role::Worker, spec.workers, control_planes)).collect();
+        if let Some(longest) = nodes.iter().max_by_key(|n| n.name.len()).filter(|n| n.name.len() > LONGEST_NAME) {
+            let most = (LONGEST_NAME + name.len()).saturating_sub(longest.name.len());
+            errors.push(TopologyError::LongName { name: name.clone(), most, node: longest.name.clone() });
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let mut warnings = Vec::new();
+        if control_planes.is_multiple_of(2) {
+            warnings.push(format!(
+                "{control_planes} control planes: an even number of etcd voters bears no more failures than {} do",
+                control_planes - 1
+            ));
+        }
+        let load_balancer = spec.load_balancer.unwrap_or(control_planes > 1);
+        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, warnings })
+    }
+
+    /// The load balancer's container.
+    pub fn load_balancer_name(&self) -> String {
+        format!("{}-lb", self.name)
+    }
+
+    /// The load balancer's address.
+    pub fn load_balancer_address(subnet: Subnet) -> Ipv4Addr {
+        subnet.host(LOAD_BALANCER_HOST)
+    }
+}
+
+fn bad_name(name: &str) -> Option<TopologyError> {
+    let bad = |why: String| Some(TopologyError::BadName { name: name.to_owned(), why });
+    if name.is_empty() {
+        return bad("is empty".into());
+    }
+    if let Some(c) = name.chars().find(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-')) {
+        return bad(format!("holds {c:?}"));
+    }
+    if name.starts_with('-') || name.ends_with('-') {
+        return bad("begins or ends with '-'".into());
+    }
+    None
+}
+
+fn parse_subnet(text: &str) -> Option<Subnet> {
+    let address: Ipv4Addr = text.strip_suffix("/24")?.parse().ok()?;
+    (address.octets()[3] == 0).then(|| Subnet::of(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(control_planes: u8, workers: u8) -> ClusterSpec {
+        ClusterSpec { control_planes: Some(control_planes), workers, ..ClusterSpec::default() }
+    }
+
+    #[test]
+    fn names_are_kinders_and_addresses_follow_the_index() {
+        let topology = Topology::of(&spec(3, 2), None).expect("fine");
+        let subnet = Subnet([10, 213, 0]);
+        let nodes: Vec<String> = topology.nodes.iter().map(|n| format!("{} {}", n.name, n.address(subnet))).collect();
+        assert_eq!(
+            nodes,
+            [
+                "joinder-control-plane-1 10.213.0.11",
+                "joinder-control-plane-2 10.213.0.12",
+                "joinder-control-plane-3 10.213.0.13",
+                "joinder-worker-1 10.213.0.14",
+                "joinder-worker-2 10.213.0.15",
+            ]
+        );
+        assert!(topology.load_balancer && topology.warnings.is_empty());
+    }
+
+    #[test]
+    fn all_problems_are_found_at_once() {
+        let bad = ClusterSpec { subnet: Some("10.0.0.0/16".into()), ..spec(0, 250) };
+        let errors = Topology::of(&bad, Some("My_Cluster")).expect_err("all wrong");
+        assert_eq!(errors.len(), 4, "{errors:?}");
+    }
+
+    #[test]
+    fn names_of_many_lengths() {
+        for (length, fits) in [(1, true), (47, true), (48, false), (63, false), (64, false), (100, false)] {
+            let name = "a".repeat(length);
+            assert_eq!(Topology::of(&spec(1, 0), Some(&name)).is_ok(), fits, "{length}");
+        }
+        for name in ["", "A", "a_b", "-a", "a-", "a.b", "ä"] {
+            assert!(Topology::of(&spec(1, 0), Some(name)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_even_number_warns_and_zero_is_an_error() {
+        assert_eq!(Topology::of(&spec(2, 0), None).expect("fine").warnings.len(), 1);
+        assert_eq!(Topology::of(&spec(0, 0), None), Err(vec![TopologyError::NoControlPlane]));
+    }
+}

@@ -1,0 +1,16 @@
+//! What joinder says: events, outcomes, verdicts and observations as plain types, and the bus that carries them.
+//!
+//! Everything below speaks events; everything that shows something listens to them. No behaviour beyond the bus.
+
+mod bus;
+mod observation;
+mod verdict;
+mod what;
+
+pub use bus::{Bus, Told};
+pub use observation::{EtcdSample, Member, MemberId, MemberStatus, Usage};
+pub use verdict::{Judgement, Outcome, Verdict};
+pub use what::{Event, Moment, Work};
+
+/// Version of the event stream's format, in its first event. Grows when a reader would have to change.
+pub const FORMAT: u32 = 1;

@@ -1,0 +1,147 @@
+//! What a member or a node said at one moment.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sys::clock::Stamp;
+
+/// An etcd member id; shown and written in hexadecimal as etcd does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct MemberId(pub u64);
+
+impl fmt::Display for MemberId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}", self.0)
+    }
+}
+
+impl From<MemberId> for String {
+    fn from(id: MemberId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for MemberId {
+    type Error = std::num::ParseIntError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl FromStr for MemberId {
+    type Err = std::num::ParseIntError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        u64::from_str_radix(text, 16).map(Self)
+    }
+}
+
+/// An entry of etcd's member list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Member {
+    /// Its id.
+    pub id: MemberId,
+    /// Its name; empty until it has started and published itself.
+    pub name: String,
+    /// Its peer URLs.
+    pub peer_urls: Vec<String>,
+    /// Does it learn, without a vote?
+    pub learner: bool,
+}
+
+impl Member {
+    /// Has it started and published its name?
+    pub fn started(&self) -> bool {
+        !self.name.is_empty()
+    }
+
+    /// Its name, or its id while it has none.
+    pub fn label(&self) -> String {
+        if self.started() { self.name.clone() } else { self.id.to_string() }
+    }
+}
+
+/// A member's answer about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberStatus {
+    /// The member that answered.
+    pub id: MemberId,
+    /// Whom it takes for the leader; 0 for none.
+    pub leader: MemberId,
+    /// Raft term.
+    pub term: u64,
+    /// Raft index.
+    pub index: u64,
+    /// Bytes of its store on disk.
+    pub db_size: u64,
+    /// Does it take itself for a learner?
+    pub learner: bool,
+    /// etcd's version.
+    pub version: String,
+    /// Alarms and other errors it reports.
+    pub errors: Vec<String>,
+}
+
+/// One look at the etcd member of a node, from inside that node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EtcdSample {
+    /// When the answer was there.
+    pub seen: Stamp,
+    /// The member list as this member holds it; `None` when it gave none (a learner refuses to).
+    pub members: Option<Vec<Member>>,
+    /// Its status; `None` when it gave none.
+    pub status: Option<MemberStatus>,
+    /// Why something is missing.
+    pub error: Option<String>,
+    /// Looks since the last sample that was told, this one included: repeats are counted, not told.
+    pub looks: u64,
+    /// Looks that could not start in time since then, because an answer was late.
+    pub missed: u64,
+}
+
+impl EtcdSample {
+    /// Would a reader learn something new from `self` after `before`? Indexes and sizes alone are nothing new.
+    pub fn differs(&self, before: &Self) -> bool {
+        let essence = |s: &Self| s.status.as_ref().map(|t| (t.id, t.leader, t.term, t.learner, t.version.clone(), t.errors.clone()));
+        self.members != before.members || essence(self) != essence(before) || self.error.is_some() != before.error.is_some()
+    }
+}
+
+/// What a node has used so far, from its control groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// CPU time of all that ran in the node, in microseconds.
+    pub cpu_us: u64,
+    /// Memory charged to the node now, page cache included, in bytes.
+    pub memory: u64,
+    /// The most memory it was charged with, in bytes; 0 where the kernel does not say.
+    pub memory_peak: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn member_ids_are_hexadecimal_both_ways() {
+        let json = serde_json::to_string(&MemberId(0x1bcb_1605_85bc_8a70)).expect("json");
+        assert_eq!(json, "\"1bcb160585bc8a70\"");
+        assert_eq!(serde_json::from_str::<MemberId>(&json).expect("back"), MemberId(0x1bcb_1605_85bc_8a70));
+    }
+
+    #[test]
+    fn a_growing_index_is_nothing_new_but_a_promotion_is() {
+        let sample = |index, learner| EtcdSample {
+            seen: Stamp::now(),
+            members: None,
+            status: Some(MemberStatus { index, learner, ..Default::default() }),
+            error: None,
+            looks: 1,
+            missed: 0,
+        };
+        assert!(!sample(2, true).differs(&sample(1, true)));
+        assert!(sample(2, false).differs(&sample(2, true)));
+    }
+}

@@ -1,0 +1,211 @@
+//! The events. A reader matches all of them; the line view and the artifacts find the words.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EtcdSample, Judgement, MemberId, Outcome, Usage};
+use crate::sys::clock::Stamp;
+
+/// Something that happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "snake_case")]
+pub enum Event {
+    /// First of all.
+    RunStarted {
+        /// [`super::FORMAT`].
+        format: u32,
+        /// The run's id, which labels all it makes.
+        run: String,
+        /// joinder's version.
+        joinder: String,
+        /// The container engine.
+        engine: String,
+    },
+    /// A workflow begins.
+    CaseStarted {
+        /// Its file, as named by the user.
+        file: String,
+        /// Its summary.
+        summary: String,
+        /// Its tasks in order.
+        tasks: Vec<String>,
+        /// The node image, by name.
+        image: String,
+        /// Kubernetes in it.
+        kubernetes: String,
+        /// etcd in it.
+        etcd: String,
+    },
+    /// A task begins.
+    TaskStarted {
+        /// Counts from 1.
+        index: usize,
+        /// Its name.
+        name: String,
+    },
+    /// A task ended. Exactly one for each task, also for one that was never started.
+    TaskFinished {
+        /// Counts from 1.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// How it ended.
+        outcome: Outcome,
+        /// Does that make the run fail? (`force` and `ignoreError` are applied here.)
+        counts: bool,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A stretch of work on a node or the cluster ended; what the durations are summed from.
+    Worked {
+        /// What kind of work.
+        work: Work,
+        /// The node, or the cluster's name.
+        on: String,
+        /// When it began.
+        began: Stamp,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A node container is up.
+    NodeUp {
+        /// Its name.
+        node: String,
+        /// Its fixed address.
+        address: Ipv4Addr,
+    },
+    /// kubeadm begins on a node.
+    KubeadmStarted {
+        /// The node.
+        node: String,
+        /// The command line.
+        argv: Vec<String>,
+    },
+    /// kubeadm wrote a line.
+    KubeadmLine {
+        /// The node.
+        node: String,
+        /// When the node saw it.
+        seen: Stamp,
+        /// The line, secrets removed.
+        line: String,
+    },
+    /// kubeadm entered a phase.
+    KubeadmPhase {
+        /// The node.
+        node: String,
+        /// When the node saw the line that tells.
+        seen: Stamp,
+        /// The phase as kubeadm's output names it: `check-etcd`, `etcd`, `kubelet-start`, …
+        phase: String,
+    },
+    /// kubeadm ended on a node.
+    KubeadmFinished {
+        /// The node.
+        node: String,
+        /// Exit code; `None` when it was killed.
+        code: Option<i32>,
+        /// The phase it was in.
+        phase: Option<String>,
+        /// kubeadm's own error line, when it failed.
+        error: Option<String>,
+        /// How long it ran.
+        took: Duration,
+    },
+    /// A look at a node's etcd member that showed something new.
+    Etcd {
+        /// The node.
+        node: String,
+        /// What was seen.
+        sample: EtcdSample,
+    },
+    /// A moment in a member's life, first seen anywhere.
+    Member {
+        /// The member.
+        id: MemberId,
+        /// Its name; empty before it has one.
+        name: String,
+        /// The moment.
+        moment: Moment,
+        /// When it was seen.
+        seen: Stamp,
+    },
+    /// What a node has used.
+    Used {
+        /// The node.
+        node: String,
+        /// How much.
+        usage: Usage,
+    },
+    /// An expectation or invariant was judged.
+    Judged {
+        /// The task it belongs to.
+        task: String,
+        /// What it came to.
+        judgement: Judgement,
+    },
+    /// Something was cleaned up.
+    Cleaned {
+        /// What was removed.
+        removed: Vec<String>,
+        /// What could not be removed, each with the reason.
+        left: Vec<String>,
+    },
+    /// Something a reader should know.
+    Note {
+        /// In words.
+        text: String,
+    },
+    /// Something a reader should look at.
+    Warning {
+        /// In words.
+        text: String,
+    },
+    /// Last of all.
+    RunFinished {
+        /// The program's exit code.
+        exit: u8,
+        /// How long it all took.
+        took: Duration,
+    },
+}
+
+/// A moment in the life of an etcd member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Moment {
+    /// In some member's list for the first time, as a learner.
+    Announced,
+    /// In some member's list for the first time, as a voter (the first member, and a voter add).
+    Founded,
+    /// Its entry has a name: it has started and published itself.
+    Started,
+    /// Its entry is no learner's any more.
+    Promoted,
+    /// It is gone from the lists of all that answer.
+    Removed,
+}
+
+/// Kinds of work whose durations are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// Making the network, the nodes and the load balancer, up to containerd's socket on each.
+    CreateNodes,
+    /// One node: container made, files written, started.
+    CreateNode,
+    /// From start to containerd's socket.
+    Boot,
+    /// `kubeadm init`.
+    Init,
+    /// One `kubeadm join`.
+    Join,
+    /// All joins of a step.
+    Joins,
+    /// From the last join's end to all nodes Ready.
+    Ready,
+    /// Removing everything.
+    Delete,
+}

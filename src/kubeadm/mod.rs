@@ -1,0 +1,8 @@
+//! One kubeadm command on one node: its configuration by version, its phases, what its output means.
+
+pub mod config;
+pub mod output;
+pub mod policy;
+mod run;
+
+pub use run::{Kubeadm, KubeadmError};

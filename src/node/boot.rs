@@ -1,0 +1,267 @@
+//! A node from its plan to containerd's socket, and the connection to its agent.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::files::{self, Overrides};
+use super::{flags, path};
+use crate::agent::{self, Agent, AgentError, Call, Said};
+use crate::runtime::{ContainerSpec, Runtime, RuntimeError, api};
+use crate::sys::wait::{Look, Patience, WaitError, wait};
+
+/// What a node is in its cluster; the words are kind's and kinder's role labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Runs an API server and an etcd member.
+    ControlPlane,
+    /// Runs pods only.
+    Worker,
+}
+
+impl Role {
+    /// As in labels and names.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ControlPlane => "control-plane",
+            Self::Worker => "worker",
+        }
+    }
+}
+
+/// A node that is to be made.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// Container and node name.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// Position in the cluster, from 1.
+    pub index: u8,
+    /// Its fixed address.
+    pub address: Ipv4Addr,
+    /// The network's gateway.
+    pub gateway: Ipv4Addr,
+    /// Index and address of every other node.
+    pub others: Vec<(u8, Ipv4Addr)>,
+    /// Image, network, labels and ports; rights and mounts are added here.
+    pub container: ContainerSpec,
+    /// The user's own binaries.
+    pub overrides: Overrides,
+}
+
+/// How long a node may take to come up.
+#[derive(Clone, Debug)]
+pub struct BootLimits {
+    /// From start to containerd's socket.
+    pub containerd: Duration,
+    /// Gives up at once.
+    pub stop: CancellationToken,
+}
+
+/// Why a node is not there.
+#[derive(Debug, Error)]
+pub enum NodeError {
+    /// The engine refused.
+    #[error(transparent)]
+    Engine(#[from] RuntimeError),
+    /// The agent could not be reached or refused.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// It did not come up.
+    #[error("{wait}{}", last_lines(.log))]
+    Boot {
+        /// What was waited for.
+        wait: WaitError,
+        /// The last lines that it wrote.
+        log: String,
+    },
+    /// A file for it could not be read.
+    #[error("cannot prepare the files of {node}: {source}")]
+    Files {
+        /// The node.
+        node: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It speaks another protocol.
+    #[error("{node} runs the agent of joinder {theirs}, this is {}: delete the cluster with the joinder that made it", env!("CARGO_PKG_VERSION"))]
+    OtherVersion {
+        /// The node.
+        node: String,
+        /// The agent's version.
+        theirs: String,
+    },
+}
+
+fn last_lines(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("\nits last lines:\n{}", log.trim_end()) }
+}
+
+/// A running node with its agent.
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// Position in the cluster, from 1.
+    pub index: u8,
+    /// Its fixed address.
+    pub address: Ipv4Addr,
+    runtime: Arc<dyn Runtime>,
+    agent: Agent,
+}
+
+impl Node {
+    /// Makes the container, writes its files and starts it, without waiting for anything inside.
+    ///
+    /// # Errors
+    /// [`NodeError::Engine`] or [`NodeError::Files`]; the container may then be there.
+    pub async fn create(plan: &NodePlan, runtime: &Arc<dyn Runtime>) -> Result<(), NodeError> {
+        let mut spec = plan.container.clone();
+        flags::unprivileged(&mut spec);
+        let tar = files::archive(plan.index, plan.gateway, &plan.others, &plan.overrides)
+            .map_err(|source| NodeError::Files { node: plan.name.clone(), source })?;
+        runtime.create(&spec).await?;
+        runtime.put(&plan.name, tar).await?;
+        runtime.start(&plan.name).await?;
+        Ok(())
+    }
+
+    /// Waits for containerd, brings up the pods' routes, and returns the node.
+    ///
+    /// # Errors
+    /// [`NodeError::Boot`] with the container's last lines when it ends or does not get there in time.
+    pub async fn boot(plan: &NodePlan, runtime: &Arc<dyn Runtime>, limits: &BootLimits) -> Result<Self, NodeError> {
+        let node = match Self::attach(plan.name.clone(), plan.role, plan.index, plan.address, runtime, limits.containerd).await {
+            Ok(node) => node,
+            Err(e) => return Err(explain(e, &plan.name, runtime).await),
+        };
+        let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
+        let what = format!("containerd in {}", plan.name);
+        let call = || Call::Dial { unix: path::CONTAINERD.into() };
+        let up = wait(what, &patience, || async {
+            match node.agent.ask(call(), limits.containerd).await {
+                Ok(_) => Look::Done(()),
+                Err(e @ AgentError::Lost { .. }) => Look::Never(e.to_string()),
+                Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
+            }
+        });
+        if let Err(wait) = up.await {
+            let log = runtime.logs(&plan.name, 15).await.unwrap_or_default();
+            return Err(NodeError::Boot { wait, log });
+        }
+        node.run_quietly(&["sh", path::NETWORK], limits.containerd).await?;
+        Ok(node)
+    }
+
+    /// Connects to the agent of a running node.
+    ///
+    /// # Errors
+    /// [`NodeError::OtherVersion`] when another joinder made it.
+    pub async fn attach(
+        name: String,
+        role: Role,
+        index: u8,
+        address: Ipv4Addr,
+        runtime: &Arc<dyn Runtime>,
+        limit: Duration,
+    ) -> Result<Self, NodeError> {
+        let exec = runtime.exec(&name, &[agent::PATH.to_owned(), agent::COMMAND.to_owned()]).await?;
+        let output = exec.output.map(|piece| match piece {
+            Ok((api::Pipe::Out, bytes)) => Ok((agent::Pipe::Out, bytes)),
+            Ok((api::Pipe::Err, bytes)) => Ok((agent::Pipe::Err, bytes)),
+            Err(e) => Err(e.to_string()),
+        });
+        let agent = Agent::over(&name, exec.input, output.boxed());
+        let Said::Hello { version, .. } = agent.ask(Call::Hello, limit).await? else {
+            return Err(AgentError::Refused { node: name, why: "no greeting".into() }.into());
+        };
+        if version != env!("CARGO_PKG_VERSION") {
+            return Err(NodeError::OtherVersion { node: name, theirs: version });
+        }
+        Ok(Self { name, role, index, address, runtime: runtime.clone(), agent })
+    }
+
+    /// The agent in it.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Runs a command that should say nothing; what it says when it fails is the error.
+    ///
+    /// # Errors
+    /// [`AgentError::Refused`] with its output when it exits with anything but 0.
+    pub async fn run_quietly(&self, argv: &[&str], limit: Duration) -> Result<String, AgentError> {
+        let mut replies = self.agent.call(Call::Run { argv: argv.iter().map(|a| (*a).to_owned()).collect(), env: BTreeMap::default() });
+        let follow = async {
+            let mut said = String::new();
+            loop {
+                match replies.next().await? {
+                    Said::Line { text, .. } => {
+                        said.push_str(&text);
+                        said.push('\n');
+                    }
+                    Said::Exited { code: Some(0), .. } => return Ok(said),
+                    Said::Exited { .. } => return Err(self.refused(format!("{}: {}", argv.join(" "), said.trim()))),
+                    Said::Failed { why } => return Err(self.refused(why)),
+                    Said::Hello { .. }
+                    | Said::Started { .. }
+                    | Said::Answer { .. }
+                    | Said::Sample { .. }
+                    | Said::Members { .. }
+                    | Said::Used { .. }
+                    | Said::Done => {}
+                }
+            }
+        };
+        tokio::time::timeout(limit, follow).await.unwrap_or_else(|_| Err(AgentError::Late { node: self.name.clone(), limit }))
+    }
+
+    /// Writes one file into the node.
+    ///
+    /// # Errors
+    /// Of the engine. Paths on tmpfs (`/tmp`, `/run`) cannot be written.
+    pub async fn write(&self, path: &str, mode: u32, bytes: &[u8]) -> Result<(), NodeError> {
+        let files = |source| NodeError::Files { node: self.name.clone(), source };
+        let mut archive = crate::runtime::Archive::default();
+        archive.file(path, mode, bytes).map_err(files)?;
+        self.runtime.put(&self.name, archive.finish().map_err(files)?).await?;
+        Ok(())
+    }
+
+    /// Reads one file of the node.
+    ///
+    /// # Errors
+    /// `NotFound` of the engine when it is not there.
+    pub async fn read(&self, path: &str) -> Result<Bytes, NodeError> {
+        let mut tar = Vec::new();
+        self.runtime.get(&self.name, path, &mut tar).await?;
+        let bytes = api::only_file(&tar).map_err(|source| NodeError::Files { node: self.name.clone(), source })?;
+        Ok(bytes.into())
+    }
+
+    fn refused(&self, why: String) -> AgentError {
+        AgentError::Refused { node: self.name.clone(), why }
+    }
+}
+
+/// A node whose agent cannot be reached has often ended: its own last lines tell more than the failed exec.
+async fn explain(error: NodeError, name: &str, runtime: &Arc<dyn Runtime>) -> NodeError {
+    let Ok(container) = runtime.container(name).await else { return error };
+    if container.state == "running" {
+        return error;
+    }
+    let log = runtime.logs(name, 15).await.unwrap_or_default();
+    let code = container.exit_code.map_or_else(String::new, |c| format!(" with code {c}"));
+    let wait = WaitError::Never { what: format!("boot of {name}"), why: format!("the container {}{code}", container.state) };
+    NodeError::Boot { wait, log }
+}

@@ -1,0 +1,10 @@
+//! One node container: the rights it gets, the files it needs, booting it, and speaking to it through its agent.
+
+mod boot;
+mod files;
+mod flags;
+pub mod path;
+
+pub use boot::{BootLimits, Node, NodeError, NodePlan, Role};
+pub use files::{Overrides, pod_subnet};
+pub use flags::unprivileged;

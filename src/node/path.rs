@@ -1,0 +1,28 @@
+//! Paths and ports inside a node: joinder's own, kinder's and kubeadm's. Spelled only here.
+
+/// kubeadm's configuration, written just before use (kinder's path).
+pub const KUBEADM_CONFIG: &str = "/kind/kubeadm.conf";
+/// Kubeconfig for discovery by file (kinder's name, kind's folder: `/kinder` may not be there).
+pub const DISCOVERY: &str = "/kind/discovery.conf";
+/// The Kubernetes version of the image, one line.
+pub const VERSION: &str = "/kind/version";
+/// Resolver file for pods.
+pub const RESOLV: &str = "/kind/resolv.conf";
+/// Routes to the other nodes' pods, run at each boot.
+pub const NETWORK: &str = "/kind/network.sh";
+/// The pods' network.
+pub const CNI: &str = "/etc/cni/net.d/10-pods.conflist";
+/// Where kubeadm is called.
+pub const KUBEADM: &str = "/usr/bin/kubeadm";
+/// Where the kubelet is started.
+pub const KUBELET: &str = "/usr/bin/kubelet";
+/// The administrator's kubeconfig.
+pub const ADMIN_CONF: &str = "/etc/kubernetes/admin.conf";
+/// The cluster's CA.
+pub const CA: &str = "/etc/kubernetes/pki/ca.crt";
+/// containerd's socket.
+pub const CONTAINERD: &str = "/run/containerd/containerd.sock";
+/// The same as the kubelet wants it.
+pub const CRI: &str = "unix:///run/containerd/containerd.sock";
+/// The API server's port.
+pub const API_PORT: u16 = 6443;

@@ -1,0 +1,56 @@
+//! The artifacts folder and `events.jsonl` in it: every event, one JSON object a line.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::event::Told;
+
+/// The folder cannot be used.
+#[derive(Debug, Error)]
+#[error("cannot write artifacts to {}: {source}", dir.display())]
+pub struct ArtifactError {
+    dir: PathBuf,
+    source: std::io::Error,
+}
+
+/// A run's artifacts.
+pub struct Artifacts {
+    dir: PathBuf,
+    events: BufWriter<File>,
+    failed: Option<String>,
+}
+
+impl Artifacts {
+    /// Makes the folder if need be and begins `events.jsonl` in it.
+    ///
+    /// # Errors
+    /// When the folder or the file cannot be made.
+    pub fn create(dir: &Path) -> Result<Self, ArtifactError> {
+        let failed = |source| ArtifactError { dir: dir.to_owned(), source };
+        fs::create_dir_all(dir).map_err(failed)?;
+        let file = File::create(dir.join("events.jsonl")).map_err(failed)?;
+        Ok(Self { dir: dir.to_owned(), events: BufWriter::new(file), failed: None })
+    }
+
+    pub(super) fn keep(&mut self, told: &Told) {
+        let written = serde_json::to_writer(&mut self.events, told)
+            .map_err(std::io::Error::from)
+            .and_then(|()| self.events.write_all(b"\n"))
+            .and_then(|()| self.events.flush());
+        if let Err(e) = written {
+            self.failed.get_or_insert(e.to_string());
+        }
+    }
+
+    /// Where all is, or why something is missing.
+    pub(super) fn finish(&mut self) -> Result<PathBuf, String> {
+        let flushed = self.events.flush().map_err(|e| e.to_string());
+        match self.failed.take() {
+            Some(why) => Err(format!("{}: {why}", self.dir.display())),
+            None => flushed.map(|()| self.dir.clone()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! One event in words, or nothing where it is not worth a line. Pure.
+
+use super::view::Verbosity;
+use crate::event::{Event, Moment, Outcome, Told, Verdict, Work};
+use crate::sys::clock::human;
+
+/// How a line is to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Good,
+    Bad,
+    Doubt,
+    Faint,
+}
+
+/// The line for an event, without its time.
+pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)> {
+    let verbose = verbosity == Verbosity::Verbose;
+    let line = match &told.event {
+        Event::RunStarted { run, joinder, engine, .. } => (Tone::Faint, format!("joinder {joinder}, run {run}, {engine}")),
+        Event::CaseStarted { file, summary, image, kubernetes, etcd, .. } => {
+            let etcd = if etcd.is_empty() { "kubeadm's choice" } else { etcd };
+            let summary = if summary.is_empty() { String::new() } else { format!("\n         {summary}") };
+            (Tone::Plain, format!("{file}{summary}\n         Kubernetes {kubernetes}, etcd {etcd}, image {image}"))
+        }
+        Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {name}")),
+        Event::TaskFinished { name, outcome, counts, took, .. } => finished(name, outcome, *counts, &human(*took)),
+        Event::Worked { work, on, took, .. } => worked(*work, on, &human(*took), verbose)?,
+        Event::NodeUp { node, address } => verbose.then(|| (Tone::Faint, format!("  {node} is up at {address}")))?,
+        Event::KubeadmStarted { node, argv } => verbose.then(|| (Tone::Faint, format!("  {node}: {}", argv.join(" "))))?,
+        Event::KubeadmPhase { node, phase, .. } => verbose.then(|| (Tone::Faint, format!("  {node}: [{phase}]")))?,
+        Event::KubeadmFinished { node, error: Some(error), phase, .. } => {
+            (Tone::Bad, format!("  {node}: kubeadm failed in phase {}: {error}", phase.as_deref().unwrap_or("?")))
+        }
+        Event::Member { id, name, moment, .. } => member(&id.to_string(), name, *moment),
+        Event::Judged { judgement: j, .. } => {
+            let (tone, word) = verdict(j.verdict);
+            (tone, format!("  {word} {}: wanted {}; saw {}", j.name, j.wanted, j.saw))
+        }
+        Event::Cleaned { removed, left } if left.is_empty() => (Tone::Faint, format!("  removed {} objects, nothing left", removed.len())),
+        Event::Cleaned { left, .. } => (Tone::Bad, format!("  LEFT BEHIND: {}", left.join("; "))),
+        Event::Note { text } => (Tone::Faint, format!("  {text}")),
+        Event::Warning { text } => (Tone::Doubt, format!("  warning: {text}")),
+        Event::KubeadmFinished { .. } | Event::KubeadmLine { .. } | Event::Etcd { .. } | Event::Used { .. } | Event::RunFinished { .. } => {
+            return None;
+        }
+    };
+    Some(line)
+}
+
+/// A verdict's colour and word.
+pub(super) fn verdict(verdict: Verdict) -> (Tone, &'static str) {
+    match verdict {
+        Verdict::Pass => (Tone::Good, "PASS"),
+        Verdict::Known => (Tone::Doubt, "KNOWN"),
+        Verdict::Undecided => (Tone::Doubt, "UNDECIDED"),
+        Verdict::Fail => (Tone::Bad, "FAIL"),
+    }
+}
+
+fn finished(name: &str, outcome: &Outcome, counts: bool, took: &str) -> (Tone, String) {
+    match outcome {
+        Outcome::Passed if counts => (Tone::Bad, format!("✘ {name}: done in {took}, but an expectation failed")),
+        Outcome::Passed => (Tone::Good, format!("✔ {name} {took}")),
+        Outcome::Failed { reason } => {
+            let ignored = if counts { "" } else { " (ignored)" };
+            (Tone::Bad, format!("✘ {name} failed after {took}{ignored}: {}", reason.replace('\n', "\n         ")))
+        }
+        Outcome::NotStarted { reason } => (Tone::Bad, format!("✘ {name} could not be started: {reason}")),
+        Outcome::TimedOut { limit } => (Tone::Bad, format!("✘ {name} was stopped at its limit of {}", human(*limit))),
+        Outcome::Stopped => (Tone::Doubt, format!("◼ {name} stopped after {took}")),
+        Outcome::Skipped { reason } => (Tone::Faint, format!("- {name} skipped: {reason}")),
+    }
+}
+
+fn worked(work: Work, on: &str, took: &str, verbose: bool) -> Option<(Tone, String)> {
+    match work {
+        Work::CreateNodes => Some((Tone::Plain, format!("  nodes of {on} up in {took}"))),
+        Work::Init => Some((Tone::Plain, format!("  {on}: kubeadm init in {took}"))),
+        Work::Join => Some((Tone::Plain, format!("  {on}: kubeadm join in {took}"))),
+        Work::Ready => Some((Tone::Plain, format!("  all nodes of {on} Ready after {took}"))),
+        Work::CreateNode | Work::Boot => verbose.then(|| (Tone::Faint, format!("  {on}: {work:?} in {took}"))),
+        Work::Joins | Work::Delete => None,
+    }
+}
+
+fn member(id: &str, name: &str, moment: Moment) -> (Tone, String) {
+    let who = if name.is_empty() { format!("member {id}") } else { format!("member {id} ({name})") };
+    let what = match moment {
+        Moment::Announced => "added as a learner",
+        Moment::Founded => "is a voter",
+        Moment::Started => "has started",
+        Moment::Promoted => "promoted to voter",
+        Moment::Removed => "removed",
+    };
+    (Tone::Plain, format!("  etcd: {who} {what}"))
+}

@@ -1,0 +1,10 @@
+//! Showing what was told: lines for people, `events.jsonl` for programs, the summary at the end. Owns the terminal.
+
+mod jsonl;
+mod line;
+mod summary;
+mod view;
+
+pub use jsonl::{ArtifactError, Artifacts};
+pub use summary::Summary;
+pub use view::{Reporter, Verbosity};

@@ -1,0 +1,83 @@
+//! Gathers what expectations need to see, and has them judged.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::agent::{AgentError, Call, Said};
+use crate::cluster::Cluster;
+use crate::event::{Judgement, Member, Verdict};
+use crate::expect;
+use crate::node::Role;
+use crate::spec::{Expectations, Members, NodesReady};
+use crate::step::World;
+use crate::sys::clock::Stamp;
+use crate::sys::stop::Stop;
+use crate::sys::wait::{Patience, WaitError};
+
+/// How long the member list may take to settle when nobody says.
+const SETTLE: Duration = Duration::from_secs(10);
+/// How long nodes may take to get Ready when nobody says.
+const READY: Duration = Duration::from_mins(2);
+/// Between two looks.
+const EVERY: Duration = Duration::from_millis(200);
+/// One member's answer.
+const ASK: Duration = Duration::from_secs(3);
+
+/// Judges all expectations of a task that began at `began`; they are judged even where the step failed.
+pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, stop: &Stop) -> Vec<Judgement> {
+    let mut all = Vec::new();
+    let Some(cluster) = &world.cluster else {
+        return all;
+    };
+    let ended = Stamp::now();
+    if let Some(members) = &wanted.members {
+        all.push(settle(cluster, members, stop).await);
+    }
+    if let (Some(promotion), Some(observer)) = (&wanted.promotion, &world.observer) {
+        all.extend(expect::promotion(promotion, &observer.record(), began, ended.max(Stamp::now())));
+    }
+    if let Some(nodes) = &wanted.nodes {
+        all.push(ready(cluster, nodes, stop).await);
+    }
+    all
+}
+
+/// Asks until the list is as wanted or the time is up; the last list decides.
+async fn settle(cluster: &Cluster, wanted: &Members, stop: &Stop) -> Judgement {
+    let end = Instant::now() + wanted.within.map_or(SETTLE, |w| w.0);
+    loop {
+        let seen = settled_members(cluster).await;
+        let judgement = expect::members(wanted, seen.as_deref().map_err(String::as_str));
+        if judgement.verdict == Verdict::Pass || Instant::now() + EVERY >= end || stop.soft.is_cancelled() {
+            return judgement;
+        }
+        sleep(EVERY).await;
+    }
+}
+
+/// The list of the first voter that answers; a learner or a member that is down does not.
+async fn settled_members(cluster: &Cluster) -> Result<Vec<Member>, String> {
+    let mut why = Vec::new();
+    for node in cluster.nodes.iter().filter(|n| n.role == Role::ControlPlane) {
+        match node.agent().ask(Call::Members, ASK).await {
+            Ok(Said::Members { members }) => return Ok(members),
+            Ok(other) => why.push(format!("{}: {other:?}", node.name)),
+            Err(e @ (AgentError::Lost { .. } | AgentError::Refused { .. } | AgentError::Late { .. })) => why.push(e.to_string()),
+        }
+    }
+    Err(why.join("; "))
+}
+
+async fn ready(cluster: &Cluster, wanted: &NodesReady, stop: &Stop) -> Judgement {
+    let limit = wanted.within.map_or(READY, |w| w.0);
+    let began = Stamp::now();
+    let patience = Patience { limit, every: EVERY, stop: stop.soft.clone() };
+    let (verdict, saw) = match cluster.nodes_ready(wanted.ready, &patience).await {
+        Ok(()) => (Verdict::Pass, format!("{} Ready after {}", wanted.ready, crate::sys::clock::human(Stamp::now().since(began)))),
+        Err(WaitError::TimedOut { last, .. }) => (Verdict::Fail, last),
+        Err(e @ (WaitError::Never { .. } | WaitError::Stopped { .. })) => (Verdict::Undecided, e.to_string()),
+    };
+    let wanted = format!("{} Ready within {}", wanted.ready, crate::sys::clock::human(limit));
+    Judgement { name: "nodes".into(), verdict, wanted, saw, evidence: Vec::new() }
+}

@@ -1,0 +1,7 @@
+//! Runs a plan task by task: limits, stopping, judging, and what counts as a failure.
+
+mod judge;
+mod policy;
+mod run;
+
+pub use run::{CaseResult, run};

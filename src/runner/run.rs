@@ -1,0 +1,114 @@
+//! One case: its tasks in order, then cleanup.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::judge::judge;
+use super::policy::{self, Turn};
+use crate::event::{Event, Judgement, Outcome, Verdict};
+use crate::step::{self, StepError, World};
+use crate::sys::clock::Stamp;
+use crate::sys::stop::Stop;
+use crate::workflow::{Plan, PlannedTask, Step};
+
+/// How long a step may take to end after its limit has passed, before its work is dropped.
+const LAST_WORDS: Duration = Duration::from_secs(15);
+
+/// What a case came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaseResult {
+    /// The first task whose failure counts.
+    pub failed: Option<String>,
+    /// Was something judged undecided?
+    pub undecided: bool,
+    /// Could something not be removed?
+    pub left: bool,
+}
+
+/// Runs all tasks, tells of each exactly once, and removes what is left unless `retain`.
+pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> CaseResult {
+    let mut result = CaseResult::default();
+    for warning in &plan.topology.warnings {
+        world.events.tell(Event::Warning { text: warning.clone() });
+    }
+    for (at, task) in plan.tasks.iter().enumerate() {
+        let (outcome, judgements, took) = match policy::turn(task.force, result.failed.as_deref(), stop.soft.is_cancelled()) {
+            Turn::Skip(outcome) => (outcome, Vec::new(), Duration::ZERO),
+            Turn::Run if retain && task.step == Step::Delete => {
+                (Outcome::Skipped { reason: "--retain keeps the cluster".into() }, Vec::new(), Duration::ZERO)
+            }
+            Turn::Run => {
+                world.events.tell(Event::TaskStarted { index: at + 1, name: task.name.clone() });
+                one(task, world, stop).await
+            }
+        };
+        let counts = policy::counts(&outcome, &judgements, task.ignore_error);
+        result.undecided |= judgements.iter().any(|j| j.verdict == Verdict::Undecided);
+        result.left |= task.step == Step::Delete && !matches!(outcome, Outcome::Passed | Outcome::Skipped { .. });
+        if counts {
+            result.failed.get_or_insert_with(|| task.name.clone());
+        }
+        world.events.tell(Event::TaskFinished { index: at + 1, name: task.name.clone(), outcome, counts, took });
+    }
+    // A workflow without a delete task, or whose delete task failed, leaves nothing behind either.
+    if !retain && (!plan.tasks.iter().any(|t| t.step == Step::Delete) || result.left) {
+        result.left = step::delete(world, &cleanup(stop)).await.is_err();
+    }
+    if let Some(observer) = world.observer.take() {
+        observer.stop().await;
+    }
+    result
+}
+
+/// Cleanup goes on after a soft stop.
+fn cleanup(stop: &Stop) -> Stop {
+    Stop { soft: stop.hard.child_token(), hard: stop.hard.clone() }
+}
+
+async fn one(task: &PlannedTask, world: &mut World, stop: &Stop) -> (Outcome, Vec<Judgement>, Duration) {
+    let stop = if task.force { cleanup(stop) } else { stop.clone() };
+    let (began, clock) = (Stamp::now(), Instant::now());
+    let outcome = carry_out(task, world, &stop).await;
+    let judgements = if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, &stop).await };
+    for judgement in &judgements {
+        world.events.tell(Event::Judged { task: task.name.clone(), judgement: judgement.clone() });
+    }
+    (outcome, judgements, clock.elapsed())
+}
+
+/// Runs the step under the task's limit: when it passes, the step is told to stop and may end what runs in the nodes.
+async fn carry_out(task: &PlannedTask, world: &mut World, stop: &Stop) -> Outcome {
+    let part = stop.part();
+    let late = CancellationToken::new();
+    let limit = async {
+        sleep(task.limit).await;
+        late.cancel();
+        part.soft.cancel();
+        sleep(LAST_WORDS).await;
+    };
+    let ended = tokio::select! {
+        ended = dispatch(task, world, &part) => Some(ended),
+        () = limit => None,
+        () = stop.hard.cancelled() => None,
+    };
+    if late.is_cancelled() {
+        return Outcome::TimedOut { limit: task.limit };
+    }
+    match ended {
+        Some(Ok(())) if !stop.soft.is_cancelled() || task.force => Outcome::Passed,
+        Some(Err(e)) if !stop.soft.is_cancelled() || task.force => Outcome::Failed { reason: e.to_string() },
+        Some(_) | None => Outcome::Stopped,
+    }
+}
+
+async fn dispatch(task: &PlannedTask, world: &mut World, stop: &Stop) -> Result<(), StepError> {
+    match &task.step {
+        Step::Create => step::create(world, stop).await.map(drop),
+        Step::Init => step::init(world, stop).await,
+        Step::Join(join) => step::join(world, join, stop).await,
+        Step::Delete => step::delete(world, stop).await,
+        Step::Expect => Ok(()),
+    }
+}

@@ -1,0 +1,49 @@
+//! What cluster is asked for.
+
+use serde::{Deserialize, Serialize};
+
+/// A cluster as a person describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterSpec {
+    /// Its name; the command line's `--name` wins, the default is `joinder`.
+    pub name: Option<String>,
+    /// Kubernetes version, `v1.36.3`: chooses the node image by its label.
+    pub kubernetes: Option<String>,
+    /// etcd.
+    #[serde(default)]
+    pub etcd: EtcdSpec,
+    /// Number of control planes; 1 when not said.
+    pub control_planes: Option<u8>,
+    /// Number of workers; 0 when not said.
+    #[serde(default)]
+    pub workers: u8,
+    /// A load balancer in front of the API servers; when not said, with more than one control plane.
+    pub load_balancer: Option<bool>,
+    /// Node image by name, in place of choosing one by version.
+    pub image: Option<String>,
+    /// How joining nodes find the cluster.
+    #[serde(default)]
+    pub discovery: Discovery,
+    /// A /24 of one's own, `10.213.7.0/24`; when not said, the next free one.
+    pub subnet: Option<String>,
+}
+
+/// What etcd is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EtcdSpec {
+    /// Version, `3.6.16`: chooses the node image by its label.
+    pub version: Option<String>,
+}
+
+/// How joining nodes find the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discovery {
+    /// By a kubeconfig file that holds no credentials: no waiting.
+    #[default]
+    File,
+    /// By token, as `kubeadm join` is usually called; right after init it waits 5–10 s for a signature.
+    Token,
+}

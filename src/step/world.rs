@@ -1,0 +1,103 @@
+//! What steps work on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::StepError;
+use crate::cluster::{Cluster, CreateLimits, Images, Topology};
+use crate::event::Bus;
+use crate::kubeadm::config::Shared;
+use crate::kubeadm::policy::Policy;
+use crate::kubeadm::{Kubeadm, KubeadmError};
+use crate::node::{Overrides, Role};
+use crate::observe::Observer;
+use crate::runtime::Runtime;
+use crate::runtime::label::Lifetime;
+use crate::sys::redact::Redactor;
+use crate::sys::stop::Stop;
+use crate::sys::wait::Patience;
+
+/// A run's settings and the cluster it has made so far.
+pub struct World {
+    /// What was decided.
+    pub topology: Topology,
+    /// From which images.
+    pub images: Images,
+    /// With which binaries of the user's own.
+    pub overrides: Overrides,
+    /// The run's id.
+    pub run: String,
+    /// Does what is made end with this process?
+    pub lifetime: Lifetime,
+    /// Limits of making nodes.
+    pub limits: CreateLimits,
+    /// How long removing may take.
+    pub removal: Duration,
+    /// The engine.
+    pub runtime: Arc<dyn Runtime>,
+    /// Hears of everything.
+    pub events: Bus,
+    /// The cluster, once it is made.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The samplers, once kubeadm init begins.
+    pub observer: Option<Observer>,
+}
+
+impl World {
+    /// The cluster.
+    ///
+    /// # Errors
+    /// [`StepError::NoCluster`].
+    pub fn cluster(&self) -> Result<Arc<Cluster>, StepError> {
+        self.cluster.clone().ok_or(StepError::NoCluster)
+    }
+
+    /// Starts watching the control planes, once.
+    pub fn watch(&mut self, cluster: &Cluster) {
+        if self.observer.is_none() {
+            let control_planes: Vec<_> = cluster.nodes.iter().filter(|n| n.role == Role::ControlPlane).cloned().collect();
+            self.observer = Some(Observer::start(&control_planes, &self.events));
+        }
+    }
+}
+
+/// What kubeadm commands on one cluster have in common.
+pub(super) struct Commands {
+    pub(super) shared: Shared,
+    pub(super) policy: Policy,
+    pub(super) redact: Redactor,
+    pub(super) events: Bus,
+    pub(super) stop: Stop,
+}
+
+impl Commands {
+    pub(super) fn of(cluster: &Cluster, events: &Bus, stop: &Stop) -> Result<Self, StepError> {
+        let why = |why| KubeadmError::Config { node: cluster.first().name.clone(), why };
+        let policy = Policy::of(&cluster.kubernetes).map_err(why)?;
+        let secrets = &cluster.secrets;
+        Ok(Self {
+            shared: Shared {
+                kubernetes: cluster.kubernetes.clone(),
+                etcd_tag: cluster.etcd_tag.clone(),
+                name: cluster.name.clone(),
+                endpoint: cluster.endpoint.clone(),
+                token: secrets.token.clone(),
+                certificate_key: secrets.certificate_key.clone(),
+                sans: vec!["localhost".into(), "127.0.0.1".into()],
+            },
+            policy,
+            redact: Redactor::new([secrets.token.clone(), secrets.certificate_key.clone()]),
+            events: events.clone(),
+            stop: stop.clone(),
+        })
+    }
+
+    pub(super) fn kubeadm(&self) -> Kubeadm<'_> {
+        Kubeadm { events: &self.events, redact: &self.redact, stop: &self.stop }
+    }
+
+    /// For API servers: they take some seconds after kubeadm has ended.
+    pub(super) fn patience(&self) -> Patience {
+        Patience { limit: Duration::from_mins(2), every: Duration::from_millis(200), stop: self.stop.soft.clone() }
+    }
+}

@@ -1,0 +1,7 @@
+//! From a file to a plan: everything that is wrong with it is found and said at once, before anything is made.
+
+mod load;
+mod plan;
+
+pub use load::{LoadError, load};
+pub use plan::{Plan, PlanError, PlannedTask, Step, plan};

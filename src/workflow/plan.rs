@@ -1,0 +1,231 @@
+//! The typed workflow to a plan that can be run: one step a task, known to fit together.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::cluster::{Topology, TopologyError};
+use crate::spec::{ClusterSpec, Expectations, Join, Nodes, Task, Workflow};
+
+/// A task without a limit of its own.
+const TASK_LIMIT: Duration = Duration::from_mins(10);
+
+/// What one task does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Make the nodes.
+    Create,
+    /// `kubeadm init`.
+    Init,
+    /// `kubeadm join`.
+    Join(Join),
+    /// Remove everything.
+    Delete,
+    /// Nothing but its expectations.
+    Expect,
+}
+
+/// A task that can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedTask {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub step: Step,
+    /// Its limit.
+    pub limit: Duration,
+    /// Run it even after a failure or a stop.
+    pub force: bool,
+    /// Its failure does not make the run fail.
+    pub ignore_error: bool,
+    /// What is expected after it.
+    pub expect: Expectations,
+}
+
+/// A workflow that can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The file, as named by the user.
+    pub file: String,
+    /// One line on what it shows.
+    pub summary: String,
+    /// The cluster as asked for.
+    pub cluster: ClusterSpec,
+    /// The cluster as decided.
+    pub topology: Topology,
+    /// Its tasks in order.
+    pub tasks: Vec<PlannedTask>,
+}
+
+/// What is wrong with a workflow; one of possibly many.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// The cluster cannot be as asked.
+    #[error("cluster: {0}")]
+    Topology(TopologyError),
+    /// No task.
+    #[error("tasks: there is none")]
+    NoTask,
+    /// A task without a name.
+    #[error("task {index}: its name is empty")]
+    NoName {
+        /// From 1.
+        index: usize,
+    },
+    /// A task that does several things, or nothing.
+    #[error("task {index} ({name}): {found}, but a task has exactly one step: create, init, join, delete or expect")]
+    Steps {
+        /// From 1.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What it has.
+        found: String,
+    },
+    /// A step whose turn it cannot be.
+    #[error("task {index} ({name}): {why}")]
+    Order {
+        /// From 1.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Resolves a workflow; `name` replaces the cluster's.
+///
+/// # Errors
+/// Every problem that was found.
+pub fn plan(workflow: &Workflow, file: &str, name: Option<&str>) -> Result<Plan, Vec<PlanError>> {
+    let mut errors = Vec::new();
+    let topology = Topology::of(&workflow.cluster, name).map_err(|all| errors.extend(all.into_iter().map(PlanError::Topology))).ok();
+    if workflow.tasks.is_empty() {
+        errors.push(PlanError::NoTask);
+    }
+    let mut tasks = Vec::new();
+    for (at, task) in workflow.tasks.iter().enumerate() {
+        match planned(at + 1, task) {
+            Ok(task) => tasks.push(task),
+            Err(error) => errors.push(error),
+        }
+    }
+    if let (Some(topology), true) = (&topology, errors.is_empty()) {
+        errors.extend(check_order(&tasks, topology));
+    }
+    match topology {
+        Some(topology) if errors.is_empty() => {
+            Ok(Plan { file: file.to_owned(), summary: workflow.summary.clone(), cluster: workflow.cluster.clone(), topology, tasks })
+        }
+        _ => Err(errors),
+    }
+}
+
+fn planned(index: usize, task: &Task) -> Result<PlannedTask, PlanError> {
+    let name = task.name.trim().to_owned();
+    if name.is_empty() {
+        return Err(PlanError::NoName { index });
+    }
+    let steps: Vec<(&str, Step)> = [
+        task.create.as_ref().map(|_| ("create", Step::Create)),
+        task.init.as_ref().map(|_| ("init", Step::Init)),
+        task.join.clone().map(|join| ("join", Step::Join(join))),
+        task.delete.as_ref().map(|_| ("delete", Step::Delete)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let found = || match steps.len() {
+        0 => "it has none".to_owned(),
+        _ => format!("it has {}", steps.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" and ")),
+    };
+    let step = match (&steps[..], &task.expect) {
+        ([(_, step)], _) => step.clone(),
+        ([], Some(_)) => Step::Expect,
+        _ => return Err(PlanError::Steps { index, name, found: found() }),
+    };
+    Ok(PlannedTask {
+        name,
+        step,
+        limit: task.timeout.map_or(TASK_LIMIT, |t| t.0),
+        force: task.force,
+        ignore_error: task.ignore_error,
+        expect: task.expect.clone().unwrap_or_default(),
+    })
+}
+
+fn check_order(tasks: &[PlannedTask], topology: &Topology) -> Vec<PlanError> {
+    let mut errors = Vec::new();
+    let (mut created, mut inited) = (false, false);
+    for (at, task) in tasks.iter().enumerate() {
+        let mut wrong = |why: &str| errors.push(PlanError::Order { index: at + 1, name: task.name.clone(), why: why.to_owned() });
+        match &task.step {
+            Step::Create if created => wrong("the nodes are made already"),
+            Step::Create => created = true,
+            Step::Init if inited => wrong("kubeadm init has run already"),
+            Step::Init => (created, inited) = (true, true),
+            Step::Join(join) => {
+                if !inited {
+                    wrong("nothing can join before a task with init");
+                }
+                if count(topology, join.nodes) == 0 {
+                    wrong("the cluster has no node that this join could be about: raise controlPlanes or workers");
+                }
+                if join.in_flight == Some(0) {
+                    wrong("inFlight: 0 would never start a join");
+                }
+            }
+            Step::Delete => (created, inited) = (false, false),
+            Step::Expect if !inited => wrong("nothing can be expected before a task with init"),
+            Step::Expect => {}
+        }
+    }
+    errors
+}
+
+fn count(topology: &Topology, nodes: Nodes) -> usize {
+    let workers = topology.nodes.iter().filter(|n| n.role == crate::node::Role::Worker).count();
+    let secondaries = topology.nodes.len() - workers - 1;
+    match nodes {
+        Nodes::All => secondaries + workers,
+        Nodes::Secondaries => secondaries,
+        Nodes::Workers => workers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(text: &str) -> Result<Plan, Vec<String>> {
+        let workflow: Workflow = serde_saphyr::from_str(text).expect("well formed");
+        plan(&workflow, "x.yaml", None).map_err(|all| all.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn all_problems_are_found_at_once() {
+        let errors =
+            planned("{version: 2, cluster: {controlPlanes: 0}, tasks: [{name: a}, {name: b, init: {}, delete: {}}, {name: '', init: {}}]}")
+                .expect_err("wrong");
+        assert_eq!(errors.len(), 4, "{errors:#?}");
+        assert!(errors[2].contains("it has init and delete"), "{errors:#?}");
+    }
+
+    #[test]
+    fn steps_whose_turn_it_cannot_be_are_refused() {
+        let errors =
+            planned("{version: 2, cluster: {}, tasks: [{name: j, join: {nodes: workers}}, {name: i, init: {}}, {name: i2, init: {}}]}");
+        assert_eq!(errors.expect_err("wrong").len(), 3);
+    }
+
+    #[test]
+    fn a_usual_workflow_is_fine() {
+        let plan = planned(
+            "{version: 2, cluster: {controlPlanes: 3}, tasks: [{name: i, init: {}}, {name: j, timeout: 5m, join: {}}, {name: d, force: true, delete: {}}]}",
+        );
+        let plan = plan.expect("fine");
+        assert_eq!(plan.tasks[1].limit, Duration::from_mins(5));
+        assert!(plan.tasks[2].force);
+    }
+}
