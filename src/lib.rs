@@ -2,5 +2,6 @@
 //!
 //! The rooms, bottom up, are described in `ARCHITECTURE.md`; `tests/rooms.rs` holds which may look into which.
 
+pub mod image;
 pub mod runtime;
 pub mod sys;
