@@ -108,7 +108,11 @@ pub async fn build(plan: &ImagePlan, runtime: &dyn Runtime, cache: &Path, stop: 
     let dir = cache.fresh(NODE, &plan.digest, &held)?;
     let before = runtime.image(&plan.tag).await.map_err(ImageError::engine("look for the image"))?;
     let mut litter = Litter::default();
-    let made = images(&job, &parts, &dir, say, &mut litter).await;
+    let made = tokio::select! {
+        made = images(&job, &parts, &dir, say, &mut litter) => made,
+        // a soft stop is looked for between engine calls: one that is cut off may still be carried out
+        () = stop.hard.cancelled() => Err(ImageError::Stopped { stage: "put the node image together".into() }),
+    };
     let mut left = litter.clear(runtime, stop).await;
     if remove(&dir).is_err() {
         left.push(dir.display().to_string());

@@ -116,8 +116,8 @@ impl Cache {
         let began = Stamp::now();
         let path = self.fresh(name, key, &held)?;
         let done = self.root.join(Self::id(name, key));
-        let made = make(path.clone()).await.and_then(|()| std::fs::rename(&path, &done).map_err(ImageError::io("keep the stage", &done)));
-        if let Err(error) = made {
+        let result = make(path.clone()).await.and_then(|()| std::fs::rename(&path, &done).map_err(ImageError::io("keep the stage", &done)));
+        if let Err(error) = result {
             return Err(match remove(&path) {
                 Ok(()) => error,
                 Err(_) => ImageError::Left { error: Box::new(error), left: vec![path.display().to_string()] },
@@ -163,10 +163,10 @@ mod tests {
     async fn two_builds_share_one_stage() {
         let dir = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(dir.path()).expect("opened");
-        let (made, stop, said) = (AtomicUsize::new(0), Stop::new(), Mutex::new(Vec::new()));
+        let (count, stop, said) = (AtomicUsize::new(0), Stop::new(), Mutex::new(Vec::new()));
         let say = |p: Progress| said.lock().expect("not poisoned").push(format!("{p:?}"));
         let make = |path: PathBuf| {
-            made.fetch_add(1, Ordering::SeqCst);
+            count.fetch_add(1, Ordering::SeqCst);
             async move {
                 tokio::time::sleep(Duration::from_millis(250)).await;
                 std::fs::write(path.join("file"), "whole").map_err(ImageError::io("write", &path))
@@ -174,7 +174,7 @@ mod tests {
         };
         let (a, b) = tokio::join!(cache.stage("x", "0123", &stop, &say, make), cache.stage("x", "0123", &stop, &say, make));
         assert_eq!(a.expect("made"), b.expect("reused"));
-        assert_eq!(made.load(Ordering::SeqCst), 1);
+        assert_eq!(count.load(Ordering::SeqCst), 1);
         let said = said.into_inner().expect("not poisoned").join("\n");
         assert!(said.contains("Waiting") && said.contains("Reused"), "{said}");
     }

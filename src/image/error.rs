@@ -186,11 +186,13 @@ fn hint(said: &str) -> &'static str {
 }
 
 fn io_hint(source: &std::io::Error) -> &'static str {
-    match source.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => NO_SPACE,
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-            "\nhint: run as root, or name a cache folder of your own in XDG_CACHE_HOME"
-        }
-        _ => "",
+    use std::io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let kind = source.kind();
+    if [StorageFull, QuotaExceeded].contains(&kind) {
+        NO_SPACE
+    } else if [PermissionDenied, ReadOnlyFilesystem].contains(&kind) {
+        "\nhint: run as root, or name a cache folder of your own in XDG_CACHE_HOME"
+    } else {
+        ""
     }
 }

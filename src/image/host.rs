@@ -59,7 +59,7 @@ pub(crate) fn check(need: Need, cache: &Path, mirror: Option<&str>) -> Result<()
         }
     }
     if let Ok(stat) = statvfs(cache) {
-        let free = u64::from(stat.fragment_size()) * u64::from(stat.blocks_available());
+        let free = stat.fragment_size().saturating_mul(stat.blocks_available());
         if free < need.bytes {
             missing.push(format!(
                 "{} has {} free and the build needs about {}: free some space, or name a cache folder on another disk in XDG_CACHE_HOME",

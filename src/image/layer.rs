@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header, HeaderMode};
 
+/// The bits of a mode that are not the kind of file.
+const PERMISSIONS: u32 = 0o7777;
+
 /// A finished layer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layer {
     /// The file it is in.
     pub(crate) file: PathBuf,
@@ -109,6 +111,7 @@ impl LayerWriter {
             let meta = full.symlink_metadata()?;
             let mut header = Header::new_gnu();
             header.set_metadata_in_mode(&meta, HeaderMode::Complete);
+            header.set_mode(meta.mode() & PERMISSIONS);
             // owners by number: the names of this machine are not the image's
             header.set_username("")?;
             header.set_groupname("")?;

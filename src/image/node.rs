@@ -52,6 +52,10 @@ const MASKED: &[&str] = &[
     "sys-fs-fuse-connections.mount",
     "sys-kernel-config.mount",
     "tmp.mount",
+    // they look for what changed since the last boot; the image was finished when it was made
+    "ldconfig.service",
+    "systemd-journal-catalog-update.service",
+    "systemd-update-done.service",
 ];
 /// Binaries in the node itself.
 const NODE_BINARIES: &[&str] = &["kubeadm", "kubelet", "kubectl"];
@@ -72,7 +76,7 @@ pub(crate) async fn make(job: &Job<'_>, parts: &Parts, dir: &Path, litter: &mut 
     })
     .await?;
 
-    let bare = format!("joinder/build:{}-{}", &job.plan.digest[..12], std::process::id());
+    let only_base = format!("joinder/build:{}-{}", &job.plan.digest[..12], std::process::id());
     let config = Config {
         arch: job.plan.arch.clone(),
         created: created.clone(),
@@ -80,9 +84,9 @@ pub(crate) async fn make(job: &Job<'_>, parts: &Parts, dir: &Path, litter: &mut 
         labels: engine::labels(),
         ..Config::default()
     };
-    litter.images.push(bare.clone());
-    load(job, dir, &bare, config, vec![base.clone(), files.clone()]).await?;
-    let store = store::make(job, &bare, components::all(parts, &names), &created, dir, litter).await?;
+    litter.images.push(only_base.clone());
+    load(job, dir, &only_base, config, vec![base.clone(), files.clone()]).await?;
+    let store = store::make(job, &only_base, components::all(parts, &names), &created, dir, litter).await?;
     job.check("put the node image together")?;
 
     let binaries = layer("write the node's binaries in", dir, "binaries.tar", {

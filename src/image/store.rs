@@ -26,7 +26,7 @@ const KEPT: &[&str] = &[
 ];
 /// Unpacking needs more than the engine gives by itself: containerd mounts each layer to fill it.
 const CAPABILITIES: &[&str] = &["SYS_ADMIN"];
-const STARTS: Duration = Duration::from_secs(60);
+const STARTS: Duration = Duration::from_mins(1);
 const ENDS: Duration = Duration::from_secs(30);
 const EVERY: Duration = Duration::from_millis(100);
 
