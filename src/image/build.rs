@@ -106,7 +106,6 @@ pub async fn build(plan: &ImagePlan, runtime: &dyn Runtime, cache: &Path, stop: 
     }
     let job = Job { plan, runtime, stop };
     let dir = cache.fresh(NODE, &plan.digest, &held)?;
-    let before = runtime.image(&plan.tag).await.map_err(ImageError::engine("look for the image"))?;
     let mut litter = Litter::default();
     let made = tokio::select! {
         made = images(&job, &parts, &dir, say, &mut litter) => made,
@@ -118,19 +117,13 @@ pub async fn build(plan: &ImagePlan, runtime: &dyn Runtime, cache: &Path, stop: 
         left.push(dir.display().to_string());
     }
     let (load_balancer, left) = with_left(made, left)?;
-    forget(runtime, before).await;
     Ok(Built { node: plan.tag.clone(), load_balancer, reused: false, left })
 }
 
 /// Both images, if the engine has them.
 async fn there(plan: &ImagePlan, runtime: &dyn Runtime) -> Result<Option<Built>, ImageError> {
-    let named = |images: Vec<Image>| images.into_iter().flat_map(|i| i.tags).collect::<Vec<String>>();
-    let find = async |kind: &str, digest: &str| {
-        let labels = [format!("{IMAGE}={kind}"), format!("{PLAN}={digest}")];
-        runtime.images(&labels).await.map(named).map_err(ImageError::engine("look for the image"))
-    };
-    let node = find(NODE, &plan.digest).await?.contains(&plan.tag);
-    let load_balancer = find(LOAD_BALANCER, &plan.load_balancer_digest).await?.into_iter().next();
+    let node = with_plan(runtime, NODE, &plan.digest).await?.contains(&plan.tag);
+    let load_balancer = with_plan(runtime, LOAD_BALANCER, &plan.load_balancer_digest).await?.into_iter().next();
     Ok(load_balancer.filter(|_| node).map(|load_balancer| Built { node: plan.tag.clone(), load_balancer, reused: true, left: Vec::new() }))
 }
 
@@ -229,24 +222,50 @@ fn known<'p>(plan: &'p ImagePlan, name: &str) -> Result<&'p Stage, ImageError> {
 
 /// The images themselves; returns the load balancer's name.
 async fn images(job: &Job<'_>, parts: &Parts, dir: &Path, say: &Say<'_>, litter: &mut Litter) -> Result<String, ImageError> {
-    let began = Stamp::now();
-    say(Progress::Started { stage: LOAD_BALANCER });
-    let load_balancer = balancer::make(job, &parts.rootfs, dir).await?;
-    say(Progress::Finished { stage: LOAD_BALANCER, took: Stamp::now().since(began) });
-    let began = Stamp::now();
-    say(Progress::Started { stage: NODE });
-    node::make(job, parts, dir, litter).await?;
-    say(Progress::Finished { stage: NODE, took: Stamp::now().since(began) });
+    let load_balancer = match with_plan(job.runtime, LOAD_BALANCER, &job.plan.load_balancer_digest).await?.into_iter().next() {
+        Some(name) => {
+            say(Progress::Reused { stage: LOAD_BALANCER });
+            name
+        }
+        None => {
+            let replaced = named(job.runtime, &balancer::name(&parts.rootfs)).await?;
+            let name = timed(LOAD_BALANCER, say, balancer::make(job, &parts.rootfs, dir)).await?;
+            forget(job.runtime, replaced).await;
+            name
+        }
+    };
+    let replaced = named(job.runtime, &job.plan.tag).await?;
+    timed(NODE, say, node::make(job, parts, dir, litter)).await?;
+    forget(job.runtime, replaced).await;
     Ok(load_balancer)
 }
 
+async fn timed<T>(stage: &'static str, say: &Say<'_>, work: impl Future<Output = Result<T, ImageError>>) -> Result<T, ImageError> {
+    let began = Stamp::now();
+    say(Progress::Started { stage });
+    let made = work.await?;
+    say(Progress::Finished { stage, took: Stamp::now().since(began) });
+    Ok(made)
+}
+
+async fn named(runtime: &dyn Runtime, name: &str) -> Result<Option<Image>, ImageError> {
+    runtime.image(name).await.map_err(ImageError::engine("look for the image"))
+}
+
+/// Names of the images of this kind that were built from this plan.
+async fn with_plan(runtime: &dyn Runtime, kind: &str, digest: &str) -> Result<Vec<String>, ImageError> {
+    let labels = [format!("{IMAGE}={kind}"), format!("{PLAN}={digest}")];
+    let images = runtime.images(&labels).await.map_err(ImageError::engine("look for the image"))?;
+    Ok(images.into_iter().flat_map(|image| image.tags).collect())
+}
+
 /// Removes the image that had the name before, unless a container still needs it.
-async fn forget(runtime: &dyn Runtime, before: Option<Image>) {
-    let Some(old) = before.filter(|image| image.labels.contains_key(PLAN)) else { return };
+async fn forget(runtime: &dyn Runtime, replaced: Option<Image>) {
+    let Some(old) = replaced.filter(|image| image.labels.contains_key(PLAN)) else { return };
     if let Ok(Some(image)) = runtime.image(&old.id).await
         && image.tags.is_empty()
     {
-        // in use: it goes with its last container's owner, and its layers are mostly shared
+        // refused while a container is made of it; it is then left to the engine's own pruning
         let _ = runtime.remove_image(&old.id).await;
     }
 }

@@ -35,6 +35,9 @@ struct Info {
 
 /// Builds a component at a version into `dir/bin`, with its module in `dir`.
 pub(crate) async fn make(component: Component, version: &Version, dir: &Path, stop: &Stop) -> Result<(), ImageError> {
+    // a killed Go leaves its temporary files: here they go with the unfinished stage
+    let scratch = dir.join("tmp");
+    std::fs::create_dir(&scratch).map_err(ImageError::io("make the folder", &scratch))?;
     let download = fetch(component, version, dir, stop).await?;
     let write = |name: &str, text: &str| {
         let path = dir.join(name);
@@ -54,7 +57,10 @@ pub(crate) async fn make(component: Component, version: &Version, dir: &Path, st
     let packages = component.commands().iter().map(|(package, _)| *package);
     // No -trimpath and no other flag that reaches the compiler: Go's own build cache then serves later builds.
     let args: Vec<&str> = ["build", "-o", "bin/", "-ldflags", &flags].into_iter().chain(packages).collect();
-    run(&go(format!("build {} {version}", component.name()), dir, "readonly", &args), stop).await?;
+    let mut task = go(format!("build {} {version}", component.name()), dir, "readonly", &args);
+    task.env.push(("GOTMPDIR", scratch.display().to_string()));
+    run(&task, stop).await?;
+    std::fs::remove_dir_all(&scratch).map_err(ImageError::io("remove", &scratch))?;
     for (package, name) in component.commands() {
         // Go names a binary by the last part of its package that is not a version: etcd's is `server`
         let built = package.rsplit('/').find(|part| *part != "v3").unwrap_or(name);

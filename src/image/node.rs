@@ -65,6 +65,13 @@ const ENTRYPOINT: [&str; 2] = ["/usr/local/bin/entrypoint", "/sbin/init"];
 /// What systemd takes as "shut down".
 const STOP_SIGNAL: &str = "SIGRTMIN+3";
 
+/// Everything written here that decides what comes out, for the image's digest.
+pub(crate) fn inputs() -> String {
+    let enabled: Vec<String> = ENABLED.iter().map(|(target, unit)| format!("{target}/{unit}")).collect();
+    let lists = [&ENTRYPOINT, MASKED, NODE_BINARIES, ETCD_BINARIES].map(|list| list.join(","));
+    [RECIPE, STOP_SIGNAL, &enabled.join(","), &lists.join(";")].join(";")
+}
+
 /// Builds the node image into the engine; returns its id. What it leaves there for the time being is in `litter`.
 pub(crate) async fn make(job: &Job<'_>, parts: &Parts, dir: &Path, litter: &mut Litter) -> Result<String, ImageError> {
     let names = names(job, parts).await?;

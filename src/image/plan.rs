@@ -120,10 +120,9 @@ fn etcd_folder(path: &Path) -> PathBuf {
 }
 
 fn rootfs_stage(arch: &str) -> Stage {
-    let packages = rootfs::PACKAGES.join(",");
     Stage {
         name: "rootfs",
-        key: key(&["rootfs", rootfs::RECIPE, DEBIAN, arch, &packages]),
+        key: key(&["rootfs", &rootfs::inputs(), DEBIAN, arch]),
         what: format!("Debian {DEBIAN} by debootstrap with {} packages beyond the minimum", rootfs::PACKAGES.len()),
         taken: None,
     }
@@ -155,7 +154,8 @@ fn dir_stage(component: Component, found: &Found) -> Stage {
 
 fn node_digest(stages: &[Stage], kubernetes: &Version, etcd: &Version) -> String {
     let (kubernetes, etcd) = (kubernetes.tagged(), etcd.to_string());
-    let mut parts = vec!["node", node::RECIPE, CONTAINERD, IMPORT, &kubernetes, &etcd];
+    let inputs = node::inputs();
+    let mut parts = vec!["node", &inputs, CONTAINERD, IMPORT, &kubernetes, &etcd];
     parts.extend(stages.iter().flat_map(|s| [s.name, s.key.as_str()]));
     let modes: Vec<String> = NODE_FILES.iter().map(|(.., mode, _)| mode.to_string()).collect();
     for ((path, _, text), mode) in NODE_FILES.iter().zip(&modes) {

@@ -14,7 +14,7 @@ use super::layer::{Layer, LayerWriter, Packing};
 use crate::sys::stop::Stop;
 
 /// Counts up when what is done here changes, so that older stages are not taken for newer ones.
-pub(crate) const RECIPE: &str = "1";
+const RECIPE: &str = "1";
 
 /// What a node needs beyond Debian's minimum.
 pub(crate) const PACKAGES: &[&str] = &[
@@ -54,6 +54,11 @@ const HOLLOW: &[&str] = &["dev", "proc", "sys", "run", "tmp", "var/cache", "var/
 /// What nobody reads in a node.
 const UNREAD: &[&str] =
     &["usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian", "usr/share/bash-completion", "usr/share/zsh"];
+
+/// Everything written here that decides what comes out, for the stage's key.
+pub(crate) fn inputs() -> String {
+    [&[RECIPE], PACKAGES, PROXY_TOOLS, XTABLES_NAMES, HOLLOW, UNREAD].map(|list| list.join(",")).join(";")
+}
 
 /// Makes the stage in `dir`.
 pub(crate) async fn make(debian: &str, arch: &str, mirror: &str, dir: &Path, stop: &Stop) -> Result<(), ImageError> {
