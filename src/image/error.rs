@@ -11,8 +11,8 @@ use crate::sys::wait::WaitError;
 /// Why there is no image. Each says what was tried, on what, why it failed and, where known, what to do.
 #[derive(Debug, Error)]
 pub enum ImageError {
-    /// A version that is none.
-    #[error("{what} {given:?} is not a version: {why}\nhint: write it like {like}")]
+    /// A version or name that is none.
+    #[error("{what} {given:?} cannot be used: {why}\nhint: write it like {like}")]
     Version {
         /// Of what.
         what: &'static str,
@@ -72,7 +72,7 @@ pub enum ImageError {
         source: std::io::Error,
     },
     /// The engine refused.
-    #[error("cannot {op}: {source}")]
+    #[error("cannot {op}: {source}{}", engine_hint(.source))]
     Engine {
         /// What was tried.
         op: &'static str,
@@ -180,6 +180,14 @@ fn hint(said: &str) -> &'static str {
         "\nhint: the Go module proxy could not be reached: see `go env GOPROXY`"
     } else if has(&["signal: killed", "out of memory", "cannot allocate memory"]) {
         "\nhint: out of memory: linking Kubernetes needs about 3 GB"
+    } else {
+        ""
+    }
+}
+
+fn engine_hint(source: &RuntimeError) -> &'static str {
+    if source.said.contains("no space left on device") {
+        "\nhint: the engine's disk is full: free some space there (`docker system df` shows what uses it)"
     } else {
         ""
     }
