@@ -174,6 +174,8 @@ fn hint(said: &str) -> &'static str {
         "\nhint: this version needs a newer Go"
     } else if has(&["Unable to find a suitable mirror", "Couldn't download", "Failed getting release file", "Invalid Release file"]) {
         "\nhint: is the Debian mirror of this machine's apt sources reachable, and does it serve that release?"
+    } else if has(&["unshare failed", "cannot change root directory"]) {
+        "\nhint: it needs mount and process namespaces of its own (CAP_SYS_ADMIN): run it on the machine itself, or in a privileged container"
     } else if has(&["No such script"]) {
         "\nhint: this debootstrap does not know the release: install a newer one"
     } else if has(&["dial tcp", "no such host", "i/o timeout", "connection refused"]) {
