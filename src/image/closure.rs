@@ -7,13 +7,13 @@ use super::command::{Task, World, run};
 use super::error::ImageError;
 use crate::sys::stop::Stop;
 
-/// Copies programs of the root file system `root` and the libraries that the loader finds for them into `to`.
+/// Copies programs and loadable objects of the root file system `root`, and the libraries that the loader finds for them,
+/// into `to`.
 pub(crate) async fn copy(root: &Path, programs: &[&str], to: &Path, stop: &Stop) -> Result<(), ImageError> {
     let mut paths: BTreeSet<String> = programs.iter().map(|p| (*p).to_owned()).collect();
-    for program in programs {
-        let task = inside(root, format!("find the libraries of {program}"), &["ldd", program]);
-        paths.extend(libraries(&run(&task, stop).await?));
-    }
+    let argv: Vec<&str> = ["ldd"].into_iter().chain(programs.iter().copied()).collect();
+    let op = format!("find the libraries of {}", programs.first().copied().unwrap_or_default());
+    paths.extend(libraries(&run(&inside(root, op, &argv), stop).await?));
     for path in paths {
         file(root, &path, to)?;
     }
@@ -45,16 +45,18 @@ fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-/// The absolute paths in what `ldd` wrote. The kernel's own library has none.
+/// The absolute paths in what `ldd` wrote. The kernel's own library has none; with several programs, the line that names each
+/// ends with a colon.
 fn libraries(said: &str) -> Vec<String> {
-    said.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/'))).map(ToOwned::to_owned).collect()
+    let lines = said.lines().filter(|line| !line.ends_with(':'));
+    lines.filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/'))).map(ToOwned::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn libraries_and_the_loader_are_read_from_ldd() {
-        let said = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmnl.so.0 => /lib/x86_64-linux-gnu/libmnl.so.0 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        let said = "/usr/sbin/nft:\n\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmnl.so.0 => /lib/x86_64-linux-gnu/libmnl.so.0 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
         assert_eq!(super::libraries(said), ["/lib/x86_64-linux-gnu/libmnl.so.0", "/lib64/ld-linux-x86-64.so.2"]);
         assert!(super::libraries("\tnot a dynamic executable\n").is_empty());
     }

@@ -14,7 +14,7 @@ use super::layer::{Layer, LayerWriter, Packing};
 use crate::sys::stop::Stop;
 
 /// Counts up when what is done here changes, so that older stages are not taken for newer ones.
-const RECIPE: &str = "2";
+const RECIPE: &str = "3";
 
 /// What a node needs beyond Debian's minimum.
 pub(crate) const PACKAGES: &[&str] = &[
@@ -122,14 +122,15 @@ async fn proxy_tools(root: &Path, to: &Path, stop: &Stop) -> Result<(), ImageErr
         Ok(())
     };
     links().map_err(ImageError::io(op, to))?;
-    // iptables' extensions are loaded by name at run time: ldd does not know of them
+    // iptables' extensions are loaded by name at run time, so that ldd does not name them, and some need libraries that
+    // iptables itself does not: without libm, `statistic` does not load, and no Service with two endpoints works
+    let mut extensions = Vec::new();
     for lib in entries(&root.join("usr/lib")).map_err(ImageError::io(op, root))? {
-        let extensions = root.join("usr/lib").join(&lib).join("xtables");
-        for name in entries(&extensions).unwrap_or_default() {
-            closure::file(root, &format!("/usr/lib/{lib}/xtables/{name}"), to)?;
-        }
+        let names = entries(&root.join("usr/lib").join(&lib).join("xtables")).unwrap_or_default();
+        extensions.extend(names.into_iter().map(|name| format!("/usr/lib/{lib}/xtables/{name}")));
     }
-    Ok(())
+    extensions.sort();
+    closure::copy(root, &extensions.iter().map(String::as_str).collect::<Vec<_>>(), to, stop).await
 }
 
 fn entries(dir: &Path) -> io::Result<Vec<String>> {
