@@ -3,8 +3,14 @@
 mod args;
 mod case;
 mod context;
+mod create;
+mod delete;
 mod diag;
+mod exec;
 mod exit;
+mod export;
+mod gc;
+mod get;
 mod run;
 
 pub use exit::Exit;
@@ -12,7 +18,7 @@ pub use exit::Exit;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Create, Delete, Export, Get};
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
@@ -39,6 +45,14 @@ pub fn main() -> Exit {
 async fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
+        Command::Create(Create::Cluster(args)) => create::cluster(args).await,
+        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args.name).await,
+        Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
+        Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output).await,
+        Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
+        Command::Exec(args) => exec::exec(&args).await,
+        Command::Export(Export::Logs { cluster, dir }) => export::logs(&cluster.name, dir).await,
+        Command::Gc => gc::collect().await,
         Command::Agent => serve().await,
     }
 }
