@@ -25,7 +25,8 @@ step() {
   # the command stands in no condition: there bash would ignore its set -e
   set +e
   if [ "$view" = shown ]; then
-    (set -e; "$@") </dev/null 2>&1 | tee "$log"; code=${PIPESTATUS[0]}
+    # -i: after Ctrl-C what the command cleans up is still shown
+    (set -e; "$@") </dev/null 2>&1 | tee -i "$log"; code=${PIPESTATUS[0]}
   else
     (set -e; "$@") </dev/null >"$log" 2>&1; code=$?
   fi
