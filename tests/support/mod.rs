@@ -8,7 +8,7 @@ use joinder::sys::env;
 
 /// May `test` use a real engine with a node image in it? `scripts/test` says so by `JOINDER_REAL=1`.
 /// A test that may not says that it did not run, and in CI it fails.
-pub fn may_run(test: &str) -> bool {
+pub(crate) fn may_run(test: &str) -> bool {
     if env::var("JOINDER_REAL").as_deref() == Some("1") {
         return true;
     }
@@ -20,7 +20,7 @@ pub fn may_run(test: &str) -> bool {
 }
 
 /// Runs a workflow file and returns what came of it, its messages shown too.
-pub fn run(file: &Path, artifacts: &Path) -> Output {
+pub(crate) fn run(file: &Path, artifacts: &Path) -> Output {
     // the release build where scripts/test made one: it is copied into every node, and the debug build is large
     let program = env::var("JOINDER_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_joinder").to_owned());
     let output = Command::new(program).arg("run").arg(file).arg("--artifacts").arg(artifacts).output().expect("joinder starts");
