@@ -10,9 +10,9 @@ mkdir -p "$LOGS"
 PATH=$PATH:${HOME:-/root}/.cargo/bin:/usr/local/go/bin:/usr/local/sbin:/usr/sbin:/sbin
 
 # seconds count from the first script's start, also in the ones that it calls
-export BEGAN=${BEGAN:-$EPOCHSECONDS}
+export JOINDER_SCRIPTS_BEGAN=${JOINDER_SCRIPTS_BEGAN:-$EPOCHSECONDS}
 
-say() { printf '%4ds  %s\n' $((EPOCHSECONDS - BEGAN)) "$*" >&2; }
+say() { printf '%4ds  %s\n' $((EPOCHSECONDS - JOINDER_SCRIPTS_BEGAN)) "$*" >&2; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 # step quiet|shown NAME HINT COMMAND...: output to a log, with `shown` (and in CI) to the terminal too.
