@@ -1,6 +1,7 @@
 //! The command line: arguments to inputs, one file a verb, errors and exit codes.
 
 mod args;
+mod build;
 mod case;
 mod context;
 mod create;
@@ -18,7 +19,7 @@ pub use exit::Exit;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command, Create, Delete, Export, Get};
+use args::{Build, Cli, Command, Create, Delete, Export, Get};
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
@@ -45,6 +46,7 @@ pub fn main() -> Exit {
 async fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
+        Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Create(Create::Cluster(args)) => create::cluster(args).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args.name).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
