@@ -47,8 +47,9 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
         let counts = policy::counts(&outcome, &judgements, task.ignore_error);
         result.undecided |= judgements.iter().any(|j| j.verdict == Verdict::Undecided);
         result.left |= task.step == Step::Delete && !matches!(outcome, Outcome::Passed | Outcome::Skipped { .. });
-        if counts {
-            result.failed.get_or_insert_with(|| task.name.clone());
+        if counts && result.failed.is_none() {
+            result.failed = Some(task.name.clone());
+            keep_logs(world, stop).await;
         }
         world.events.tell(Event::TaskFinished { index: at + 1, name: task.name.clone(), outcome, counts, took });
     }
@@ -60,6 +61,21 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
         observer.stop().await;
     }
     result
+}
+
+/// The nodes' logs, before cleanup takes the nodes away.
+async fn keep_logs(world: &World, stop: &Stop) {
+    if let (Some(cluster), Some(dir)) = (&world.cluster, &world.logs) {
+        let missing = tokio::select! {
+            missing = cluster.export_logs(dir) => missing,
+            () = stop.soft.cancelled() => vec!["stopped".to_owned()],
+        };
+        let text = format!("logs of the nodes are in {}", dir.display());
+        world.events.tell(Event::Note { text });
+        if !missing.is_empty() {
+            world.events.tell(Event::Warning { text: format!("not all logs could be read: {}", missing.join("; ")) });
+        }
+    }
 }
 
 /// Removes all that the run has made, also after a soft stop.
