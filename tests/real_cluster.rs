@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use joinder::runtime::Runtime;
 use joinder::runtime::docker::DockerEngine;
+use joinder::runtime::label::{self, Labels};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -57,14 +58,19 @@ fn text(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Everything the engine has: names of containers, networks and volumes.
+/// What the engine has of these tests' clusters. (`scripts/test` compares the whole engine before and after.)
 fn inventory() -> BTreeSet<String> {
     block(async {
         let engine = engine().await;
+        let labels = [label::CLUSTER.to_owned()];
+        let ours = |labels: &Labels| labels.get(label::CLUSTER).is_some_and(|name| name.starts_with("real-"));
         let mut all = BTreeSet::new();
-        all.extend(engine.containers(&[]).await.expect("listed").into_iter().map(|c| format!("container {}", c.name)));
-        all.extend(engine.networks(&[]).await.expect("listed").into_iter().map(|n| format!("network {}", n.name)));
-        all.extend(engine.volumes(&[]).await.expect("listed").into_iter().map(|v| format!("volume {}", v.name)));
+        let containers = engine.containers(&labels).await.expect("listed");
+        all.extend(containers.into_iter().filter(|c| ours(&c.labels)).map(|c| format!("container {}", c.name)));
+        let networks = engine.networks(&labels).await.expect("listed");
+        all.extend(networks.into_iter().filter(|n| ours(&n.labels)).map(|n| format!("network {}", n.name)));
+        let volumes = engine.volumes(&labels).await.expect("listed");
+        all.extend(volumes.into_iter().filter(|v| ours(&v.labels)).map(|v| format!("volume {}", v.name)));
         all
     })
 }
@@ -222,7 +228,7 @@ fn pods_reach_pods_and_names_resolve(cluster: &Kept) {
         String::from_utf8_lossy(&cluster.kubectl(&["get", "pod", "server", "-o", "jsonpath={.status.podIP}"]).stdout).trim().to_owned();
     for (name, endpoint) in [("by-name", "server.default.svc.cluster.local"), ("by-address", address.as_str())] {
         cluster.apply(&format!(
-            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec:\n  nodeName: {}\n  restartPolicy: OnFailure\n  containers:\n  - name: etcdctl\n    image: {image}\n    imagePullPolicy: Never\n    command: [etcdctl, '--endpoints=http://{endpoint}:2379', put, {name}, yes]",
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec:\n  nodeName: {}\n  restartPolicy: OnFailure\n  containers:\n  - name: etcdctl\n    image: {image}\n    imagePullPolicy: Never\n    command: [etcdctl, '--endpoints=http://{endpoint}:2379', put, {name}, done]",
             cluster.first()
         ));
     }
@@ -278,7 +284,7 @@ fn nodes_crashed_at_once_come_back(cluster: &Kept) {
             engine.start(name).await.expect("started");
         }
     });
-    let end = Instant::now() + Duration::from_secs(180);
+    let end = Instant::now() + Duration::from_mins(3);
     while members().as_ref() != Some(&before) {
         assert!(Instant::now() < end, "the same members: {before}\nnow: {:?}", members());
         pause(1000);

@@ -222,17 +222,15 @@ fn known<'p>(plan: &'p ImagePlan, name: &str) -> Result<&'p Stage, ImageError> {
 
 /// The images themselves; returns the load balancer's name.
 async fn images(job: &Job<'_>, parts: &Parts, dir: &Path, say: &Say<'_>, litter: &mut Litter) -> Result<String, ImageError> {
-    let load_balancer = match with_plan(job.runtime, LOAD_BALANCER, &job.plan.load_balancer_digest).await?.into_iter().next() {
-        Some(name) => {
-            say(Progress::Reused { stage: LOAD_BALANCER });
-            name
-        }
-        None => {
-            let replaced = named(job.runtime, &balancer::name(&parts.rootfs)).await?;
-            let name = timed(LOAD_BALANCER, say, balancer::make(job, &parts.rootfs, dir)).await?;
-            forget(job.runtime, replaced).await;
-            name
-        }
+    let there = with_plan(job.runtime, LOAD_BALANCER, &job.plan.load_balancer_digest).await?.into_iter().next();
+    let load_balancer = if let Some(name) = there {
+        say(Progress::Reused { stage: LOAD_BALANCER });
+        name
+    } else {
+        let replaced = named(job.runtime, &balancer::name(&parts.rootfs)).await?;
+        let name = timed(LOAD_BALANCER, say, balancer::make(job, &parts.rootfs, dir)).await?;
+        forget(job.runtime, replaced).await;
+        name
     };
     let replaced = named(job.runtime, &job.plan.tag).await?;
     timed(NODE, say, node::make(job, parts, dir, litter)).await?;

@@ -4,8 +4,12 @@
 pub const KUBERNETES: &str = "v1.36.3";
 /// etcd.
 pub const ETCD: &str = "3.6.16";
-/// CoreDNS. Its image is named as the cluster's kubeadm wants it, whatever kubeadm's default version is.
+/// CoreDNS beside a Kubernetes that is not in [`COREDNS_FOR`]; its image is still named as kubeadm wants it.
 pub const COREDNS: &str = "v1.14.2";
+/// CoreDNS by minor version of Kubernetes: `CoreDNSVersion` in kubeadm's `constants.go` (1.33.13, 1.34.4, 1.35.4, 1.36.3,
+/// 1.37.2).
+pub const COREDNS_FOR: &[(&str, &str)] =
+    &[("1.33", "v1.12.0"), ("1.34", "v1.12.1"), ("1.35", "v1.13.1"), ("1.36", "v1.14.2"), ("1.37", "v1.14.6")];
 /// crictl.
 pub const CRICTL: &str = "v1.37.0";
 /// The Debian release that the root file system is made of.

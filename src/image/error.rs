@@ -11,8 +11,8 @@ use crate::sys::wait::WaitError;
 /// Why there is no image. Each says what was tried, on what, why it failed and, where known, what to do.
 #[derive(Debug, Error)]
 pub enum ImageError {
-    /// A version that is none.
-    #[error("{what} {given:?} is not a version: {why}\nhint: write it like {like}")]
+    /// A version or name that is none.
+    #[error("{what} {given:?} cannot be used: {why}\nhint: write it like {like}")]
     Version {
         /// Of what.
         what: &'static str,
@@ -72,7 +72,7 @@ pub enum ImageError {
         source: std::io::Error,
     },
     /// The engine refused.
-    #[error("cannot {op}: {source}")]
+    #[error("cannot {op}: {source}{}", engine_hint(.source))]
     Engine {
         /// What was tried.
         op: &'static str,
@@ -174,12 +174,22 @@ fn hint(said: &str) -> &'static str {
         "\nhint: this version needs a newer Go"
     } else if has(&["Unable to find a suitable mirror", "Couldn't download", "Failed getting release file", "Invalid Release file"]) {
         "\nhint: is the Debian mirror of this machine's apt sources reachable, and does it serve that release?"
+    } else if has(&["unshare failed", "cannot change root directory"]) {
+        "\nhint: it needs mount and process namespaces of its own (CAP_SYS_ADMIN): run it on the machine itself, or in a privileged container"
     } else if has(&["No such script"]) {
         "\nhint: this debootstrap does not know the release: install a newer one"
     } else if has(&["dial tcp", "no such host", "i/o timeout", "connection refused"]) {
         "\nhint: the Go module proxy could not be reached: see `go env GOPROXY`"
     } else if has(&["signal: killed", "out of memory", "cannot allocate memory"]) {
         "\nhint: out of memory: linking Kubernetes needs about 3 GB"
+    } else {
+        ""
+    }
+}
+
+fn engine_hint(source: &RuntimeError) -> &'static str {
+    if source.said.contains("no space left on device") {
+        "\nhint: the engine's disk is full: free some space there (`docker system df` shows what uses it)"
     } else {
         ""
     }

@@ -125,7 +125,11 @@ impl Upstream {
 /// The text of `go.mod`, before `go mod tidy` adds the indirect requirements.
 pub(crate) fn text(component: Component, version: &Version, upstream: &Upstream) -> String {
     let lines = |lines: &mut dyn Iterator<Item = String>| lines.fold(String::new(), |text, line| text + "\t" + &line + "\n");
-    let tools = lines(&mut component.commands().iter().map(|(package, _)| (*package).to_owned()));
+    // in the form that `go mod tidy` gives it
+    let tools = match component.commands() {
+        [(package, _)] => format!("tool {package}"),
+        commands => format!("tool (\n{})", lines(&mut commands.iter().map(|(package, _)| (*package).to_owned()))),
+    };
     let require = lines(&mut component.modules().iter().map(|module| format!("{module} {}", version.tagged())));
     let replace = lines(&mut upstream.staging.iter().map(|module| format!("{module} => {module} {}", version.staging())));
     let replace = if replace.is_empty() { String::new() } else { format!("\nreplace (\n{replace})") };
@@ -207,6 +211,28 @@ mod tests {
             for (package, _) in component.commands() {
                 assert!(go_mod.contains(package), "{package}");
             }
+        }
+    }
+
+    #[test]
+    fn the_pinned_modules_are_what_is_generated_plus_indirect_requirements() {
+        for (component, at) in [
+            (Component::Kubernetes, "v1.36.3"),
+            (Component::Etcd, "v3.6.16"),
+            (Component::CoreDns, "v1.14.2"),
+            (Component::Crictl, "v1.37.0"),
+        ] {
+            let (pinned, _) = super::super::embedded::pinned(component.name(), at).expect("pinned");
+            // in a pinned file the staging modules stand with their released versions
+            let released = format!(" {}\n", version(at).staging());
+            let staging = pinned.lines().filter(|l| l.contains(" => ")).filter_map(|l| l.split_whitespace().next()).map(ToOwned::to_owned);
+            let upstream = Upstream { staging: staging.collect(), ..Upstream::read(pinned) };
+            let generated = text(component, &version(at), &upstream);
+            let (head, rest) = generated.split_once("require (").expect("it requires something");
+            assert!(pinned.starts_with(head), "{head}");
+            let replace = rest.find("replace (").map_or("", |at| &rest[at..]);
+            assert!(pinned.ends_with(replace), "{replace}");
+            assert_eq!(replace.matches(&released).count(), upstream.staging.len());
         }
     }
 

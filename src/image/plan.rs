@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::default_versions::{COREDNS, CRICTL, DEBIAN, ETCD, KUBERNETES, LOAD_BALANCER, NODE, NODE_NAME};
+use super::default_versions::{COREDNS, COREDNS_FOR, CRICTL, DEBIAN, ETCD, KUBERNETES, LOAD_BALANCER, NODE, NODE_NAME};
 use super::dir::{self, Found};
 use super::embedded::{CONTAINERD, GO_MOD, HAPROXY, IMPORT, NODE_FILES, pinned};
 use super::error::ImageError;
@@ -64,7 +64,6 @@ impl ImagePlan {
     /// [`ImageError::Version`], [`ImageError::Folder`], or a tag that no image can have.
     pub fn new(request: &ImageRequest) -> Result<Self, ImageError> {
         let arch = host::arch().to_owned();
-        let coredns = Version::parse("CoreDNS version", COREDNS, COREDNS)?;
         let crictl = Version::parse("crictl version", CRICTL, CRICTL)?;
         let mut stages = vec![rootfs_stage(&arch)];
         let kubernetes = match &request.kubernetes {
@@ -91,6 +90,7 @@ impl ImagePlan {
                 found.version
             }
         };
+        let coredns = coredns_for(&kubernetes)?;
         stages.push(go_stage(Component::CoreDns, &coredns, &arch));
         stages.push(go_stage(Component::Crictl, &crictl, &arch));
         let usual = format!("{NODE_NAME}:v{}-etcd{}", kubernetes.in_image_tag(), etcd.in_image_tag());
@@ -111,6 +111,13 @@ impl ImagePlan {
     pub(crate) fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|s| s.name == name)
     }
+}
+
+/// The CoreDNS that kubeadm of this version asks for, as far as we know it.
+fn coredns_for(kubernetes: &Version) -> Result<Version, ImageError> {
+    let minor = format!("{}.{}", kubernetes.number(0), kubernetes.number(1));
+    let known = COREDNS_FOR.iter().find(|(of, _)| *of == minor).map_or(COREDNS, |(_, coredns)| coredns);
+    Version::parse("CoreDNS version", known, COREDNS)
 }
 
 /// A path may name the folder or the `etcd` in it.
@@ -246,7 +253,8 @@ mod tests {
             base.stages.iter().zip(&other.stages).filter(|(a, b)| a.key != b.key).map(|(a, _)| a.name).collect()
         };
         let (kubernetes, etcd) = (plan("v1.37.2", "3.6.16"), plan("v1.36.3", "3.7.3"));
-        assert_eq!(changed(&kubernetes), ["kubernetes"]);
+        assert_eq!(changed(&kubernetes), ["kubernetes", "coredns"], "kubeadm 1.37 asks for another CoreDNS");
+        assert_eq!(changed(&plan("v1.36.1", "3.6.16")), ["kubernetes"]);
         assert_eq!(changed(&etcd), ["etcd"]);
         assert!(base.digest != kubernetes.digest && base.digest != etcd.digest && kubernetes.digest != etcd.digest);
         assert_eq!(base.load_balancer_digest, kubernetes.load_balancer_digest);

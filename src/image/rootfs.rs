@@ -14,7 +14,7 @@ use super::layer::{Layer, LayerWriter, Packing};
 use crate::sys::stop::Stop;
 
 /// Counts up when what is done here changes, so that older stages are not taken for newer ones.
-const RECIPE: &str = "1";
+const RECIPE: &str = "2";
 
 /// What a node needs beyond Debian's minimum.
 pub(crate) const PACKAGES: &[&str] = &[
@@ -161,6 +161,12 @@ fn trim(root: &Path) -> io::Result<()> {
     // the engine copies the image's /var into each node's volume: the package database need not go along
     std::fs::rename(root.join("var/lib/dpkg"), root.join("usr/lib/dpkg-db"))?;
     symlink("../../usr/lib/dpkg-db", root.join("var/lib/dpkg"))?;
+    // each node gets an id of its own at its first start
+    let dbus = root.join("var/lib/dbus/machine-id");
+    if dbus.exists() {
+        std::fs::remove_file(&dbus)?;
+        symlink("/etc/machine-id", &dbus)?;
+    }
     for (path, text) in [("etc/machine-id", ""), ("etc/resolv.conf", ""), ("etc/hostname", "node\n")] {
         std::fs::write(root.join(path), text)?;
     }

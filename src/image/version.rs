@@ -19,9 +19,9 @@ impl Version {
         let numbers: Vec<&str> = core.split('.').collect();
         let digits = |n: &&str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) && (n.len() == 1 || !n.starts_with('0'));
         let why = if numbers.len() != 3 {
-            "it needs three numbers"
+            "a version has three numbers"
         } else if !numbers.iter().all(digits) {
-            "its parts are not all numbers"
+            "its parts are not all plain numbers"
         } else if !plain.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+".contains(&b)) {
             "it has characters that no version has"
         } else {
