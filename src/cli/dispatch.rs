@@ -1,0 +1,45 @@
+//! From the command line to the verb.
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::args::{Cli, Command};
+use super::exit::Exit;
+use super::{diag, run};
+
+/// Reads the command line and does what it says.
+pub fn main() -> Exit {
+    // One provider for all TLS in the process; a second call would only say that there is one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            let shown = e.print();
+            let asked = matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if asked && shown.is_ok() { Exit::Passed } else { Exit::BadCommandLine };
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("cannot start")),
+    };
+    let exit = runtime.block_on(dispatch(cli));
+    // A blocked read of standard input must not keep the process alive.
+    runtime.shutdown_background();
+    exit
+}
+
+async fn dispatch(cli: Cli) -> Exit {
+    match cli.command {
+        Command::Run(args) => run::run(args).await,
+        Command::Agent => serve().await,
+    }
+}
+
+/// Inside a node: serves the host on standard input and output.
+async fn serve() -> Exit {
+    match crate::agent::serve(tokio::io::stdin(), tokio::io::stdout()).await {
+        Ok(()) => Exit::Passed,
+        Err(e) => diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("the agent cannot read its input")),
+    }
+}
