@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Grows real kubeadm control planes in containers, watches etcd while they join, and judges what it saw.
 #[derive(Debug, Parser)]
@@ -16,9 +16,150 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Run workflows and judge them
     Run(RunArgs),
+    /// Make a cluster that stays
+    #[command(subcommand)]
+    Create(Create),
+    /// Remove a cluster
+    #[command(subcommand)]
+    Delete(Delete),
+    /// Show clusters, nodes, or a kubeconfig
+    #[command(subcommand)]
+    Get(Get),
+    /// Run a command in nodes
+    Exec(ExecArgs),
+    /// Collect logs
+    #[command(subcommand)]
+    Export(Export),
+    /// Remove what dead joinder processes have left
+    Gc,
     /// Serve inside a node (not for people)
     #[command(hide = true)]
     Agent,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Create {
+    /// Make the nodes, run kubeadm init, and join all nodes
+    Cluster(CreateArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Delete {
+    /// Remove a cluster with all that belongs to it
+    Cluster(NameArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Get {
+    /// Names of all clusters
+    Clusters(OutputArgs),
+    /// Names of a cluster's nodes
+    Nodes {
+        #[command(flatten)]
+        cluster: NameArgs,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// The administrator's kubeconfig
+    Kubeconfig {
+        #[command(flatten)]
+        cluster: NameArgs,
+        /// With the address inside the cluster's network
+        #[arg(long)]
+        internal: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Export {
+    /// Write the nodes' journals, pod logs and manifests to a folder
+    Logs {
+        #[command(flatten)]
+        cluster: NameArgs,
+        /// The folder [default: ./_artifacts/logs-NAME]
+        dir: Option<PathBuf>,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct NameArgs {
+    /// Name of the cluster
+    #[arg(long, value_name = "NAME", default_value = crate::cluster::DEFAULT_NAME)]
+    pub(super) name: String,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct OutputArgs {
+    /// How to show it
+    #[arg(long, short, value_enum, default_value_t = Output::Name)]
+    pub(super) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Output {
+    /// Names only
+    Name,
+    /// A table
+    Wide,
+    /// JSON
+    Json,
+}
+
+/// Examples:
+///   joinder create cluster --control-plane-nodes 3
+///   joinder create cluster --name b --control-plane-nodes 3 --worker-nodes 1 --order serial
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct CreateArgs {
+    #[command(flatten)]
+    pub(super) nodes: NodeArgs,
+    /// Number of control planes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) control_plane_nodes: u8,
+    /// Number of workers
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) worker_nodes: u8,
+    /// A load balancer also before a single control plane
+    #[arg(long)]
+    pub(super) external_load_balancer: bool,
+    /// Kubernetes version of the node image
+    #[arg(long, value_name = "VERSION")]
+    pub(super) kubernetes: Option<String>,
+    /// etcd version of the node image
+    #[arg(long, value_name = "VERSION")]
+    pub(super) etcd_version: Option<String>,
+    /// Order in which nodes join
+    #[arg(long, value_enum, default_value_t = JoinOrder::Parallel)]
+    pub(super) order: JoinOrder,
+    /// Make the nodes only, without kubeadm
+    #[arg(long)]
+    pub(super) nodes_only: bool,
+    /// Show phases and the times of each node too
+    #[arg(long, short)]
+    pub(super) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum JoinOrder {
+    /// One after the other
+    Serial,
+    /// All at once
+    Parallel,
+}
+
+/// Examples:
+///   joinder exec joinder-control-plane-1 -- kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes
+///   joinder exec @all -- crictl ps
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct ExecArgs {
+    #[command(flatten)]
+    pub(super) cluster: NameArgs,
+    /// A node's name, or @all, @cp*, @cp1, @cpN, @w*, @w1
+    pub(super) node: String,
+    /// Program and arguments
+    #[arg(required = true, last = true)]
+    pub(super) command: Vec<String>,
 }
 
 /// Examples:
@@ -61,4 +202,7 @@ pub(super) struct NodeArgs {
     /// Use this kubelet in all nodes
     #[arg(long, value_name = "PATH")]
     pub(super) kubelet: Option<PathBuf>,
+    /// Use this etcd in all nodes
+    #[arg(long, value_name = "PATH")]
+    pub(super) etcd: Option<PathBuf>,
 }

@@ -7,13 +7,17 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use super::args::NodeArgs;
-use crate::cluster::{CreateLimits, Images, Topology};
-use crate::event::Bus;
+use crate::cluster::{self, CreateLimits, Images, Topology};
+use crate::event::{Bus, Event};
 use crate::node::Overrides;
 use crate::runtime::Runtime;
 use crate::runtime::label::{self, Lifetime};
 use crate::spec::ClusterSpec;
 use crate::step::World;
+use crate::workflow::Plan;
+
+/// A step of `create cluster`.
+pub(super) const STEP_LIMIT: Duration = Duration::from_mins(15);
 
 /// How long removing may take.
 pub(super) const REMOVAL: Duration = Duration::from_mins(2);
@@ -28,14 +32,15 @@ pub(super) async fn world(
     runtime: &Arc<dyn Runtime>,
     events: &Bus,
 ) -> anyhow::Result<World> {
+    cluster::refuse_taken(&topology.name, runtime.as_ref()).await?;
     let images = images(spec, args, runtime.as_ref()).await?;
-    for path in [&args.kubeadm, &args.kubelet].into_iter().flatten() {
+    for path in [&args.kubeadm, &args.kubelet, &args.etcd].into_iter().flatten() {
         check_binary(path)?;
     }
     Ok(World {
         topology: topology.clone(),
         images,
-        overrides: Overrides { kubeadm: args.kubeadm.clone(), kubelet: args.kubelet.clone() },
+        overrides: Overrides { kubeadm: args.kubeadm.clone(), kubelet: args.kubelet.clone(), etcd: args.etcd.clone() },
         run: run.to_owned(),
         lifetime,
         limits: CreateLimits::default(),
@@ -45,6 +50,18 @@ pub(super) async fn world(
         cluster: None,
         observer: None,
     })
+}
+
+/// The first event of a case.
+pub(super) fn started(plan: &Plan, world: &World) -> Event {
+    Event::CaseStarted {
+        file: plan.file.clone(),
+        summary: plan.summary.clone(),
+        tasks: plan.tasks.iter().map(|t| t.name.clone()).collect(),
+        image: world.images.node.clone(),
+        kubernetes: world.images.kubernetes.clone().unwrap_or_default(),
+        etcd: world.images.etcd.clone().unwrap_or_default(),
+    }
 }
 
 async fn images(spec: &ClusterSpec, args: &NodeArgs, runtime: &dyn Runtime) -> anyhow::Result<Images> {

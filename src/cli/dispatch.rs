@@ -3,9 +3,9 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Cli, Command};
+use super::args::{Cli, Command, Create, Delete, Export, Get};
 use super::exit::Exit;
-use super::{diag, run};
+use super::{create, delete, diag, exec, export, gc, get, run};
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
@@ -32,6 +32,14 @@ pub fn main() -> Exit {
 async fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
+        Command::Create(Create::Cluster(args)) => create::cluster(args).await,
+        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args.name).await,
+        Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
+        Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output).await,
+        Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
+        Command::Exec(args) => exec::exec(&args).await,
+        Command::Export(Export::Logs { cluster, dir }) => export::logs(&cluster.name, dir).await,
+        Command::Gc => gc::collect().await,
         Command::Agent => serve().await,
     }
 }

@@ -3,9 +3,15 @@
 mod args;
 mod case;
 mod context;
+mod create;
+mod delete;
 mod diag;
 mod dispatch;
+mod exec;
 mod exit;
+mod export;
+mod gc;
+mod get;
 mod run;
 
 pub use dispatch::main;

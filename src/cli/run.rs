@@ -54,7 +54,7 @@ async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::
         format: event::FORMAT,
         run: run.clone(),
         joinder: env!("CARGO_PKG_VERSION").into(),
-        engine: format!("{} (API {}, cgroup v{})", about.name, about.api, about.cgroup_version),
+        engine: about.describe(),
     });
 
     let mut whole = CaseResult::default();
@@ -74,14 +74,7 @@ async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::
                 break;
             }
         };
-        events.tell(Event::CaseStarted {
-            file: plan.file.clone(),
-            summary: plan.summary.clone(),
-            tasks: plan.tasks.iter().map(|t| t.name.clone()).collect(),
-            image: world.images.node.clone(),
-            kubernetes: world.images.kubernetes.clone().unwrap_or_default(),
-            etcd: world.images.etcd.clone().unwrap_or_default(),
-        });
+        events.tell(case::started(plan, &world));
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         whole.failed = whole.failed.or(result.failed);
         whole.undecided |= result.undecided;

@@ -150,8 +150,11 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, load_balancer })
 }
 
-/// Refuses a name that a cluster, or anything else of the engine, has.
-pub(super) async fn refuse_taken(name: &str, runtime: &dyn Runtime) -> Result<(), CreateError> {
+/// Refuses a name that a cluster has.
+///
+/// # Errors
+/// [`CreateError::NameTaken`] with whose it is.
+pub async fn refuse_taken(name: &str, runtime: &dyn Runtime) -> Result<(), CreateError> {
     if let Some(found) = clusters(runtime).await?.into_iter().find(|c| c.name == name) {
         return Err(CreateError::NameTaken { name: name.to_owned(), owner: found.describe() });
     }

@@ -4,6 +4,7 @@
 
 mod admit;
 mod create;
+mod export;
 mod inventory;
 mod load_balancer;
 mod network;
@@ -12,6 +13,6 @@ mod topology;
 
 pub use admit::AdmitError;
 pub use create::{Cluster, CreateError, CreateLimits, Creation, Secrets, create};
-pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find};
+pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find, refuse_taken};
 pub use remove::{Gone, remove};
 pub use topology::{DEFAULT_NAME, Images, Topology, TopologyError};

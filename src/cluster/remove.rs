@@ -59,7 +59,8 @@ async fn sweep(runtime: &dyn Runtime, labels: &[String], removed: &mut Vec<Strin
     // Containers first: what they use cannot be removed before them.
     match runtime.containers(labels).await {
         Ok(list) => {
-            outcomes.extend(join_all(list.iter().map(|c| async { (format!("container {}", c.name), runtime.remove(&c.name).await) })).await)
+            outcomes
+                .extend(join_all(list.iter().map(|c| async { (format!("container {}", c.name), runtime.remove(&c.name).await) })).await);
         }
         Err(e) => outcomes.push(("list of containers".into(), Err(e))),
     }

@@ -160,6 +160,9 @@ impl Node {
             return Err(NodeError::Boot { wait, log });
         }
         node.run_quietly(&["sh", path::NETWORK], limits.containerd).await?;
+        if plan.overrides.etcd.is_some() {
+            node.run_quietly(&["sh", "-c", files::REPLACE_ETCD], limits.containerd).await?;
+        }
         Ok(node)
     }
 
@@ -238,13 +241,22 @@ impl Node {
         Ok(())
     }
 
+    /// A file or folder of the node as a tar archive.
+    ///
+    /// # Errors
+    /// `NotFound` of the engine when it is not there.
+    pub async fn read_tar(&self, path: &str) -> Result<Vec<u8>, NodeError> {
+        let mut tar = Vec::new();
+        self.runtime.get(&self.name, path, &mut tar).await?;
+        Ok(tar)
+    }
+
     /// Reads one file of the node.
     ///
     /// # Errors
     /// `NotFound` of the engine when it is not there.
     pub async fn read(&self, path: &str) -> Result<Bytes, NodeError> {
-        let mut tar = Vec::new();
-        self.runtime.get(&self.name, path, &mut tar).await?;
+        let tar = self.read_tar(path).await?;
         let bytes = api::only_file(&tar).map_err(|source| NodeError::Files { node: self.name.clone(), source })?;
         Ok(bytes.into())
     }

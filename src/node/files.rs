@@ -17,6 +17,8 @@ pub struct Overrides {
     pub kubeadm: Option<PathBuf>,
     /// kubelet.
     pub kubelet: Option<PathBuf>,
+    /// etcd, in place of the one in the image's etcd image.
+    pub etcd: Option<PathBuf>,
 }
 
 /// The pods of the node with this index: a /24 of 10.244.0.0/16, as by hand.
@@ -36,7 +38,7 @@ pub(super) fn archive(index: u8, gateway: Ipv4Addr, others: &[(u8, Ipv4Addr)], o
     archive.file(path::RESOLV, 0o644, format!("nameserver {gateway}\n").as_bytes())?;
     archive.file(path::NETWORK, 0o755, network_script(others).as_bytes())?;
     archive.file(path::CNI, 0o644, conflist(index).as_bytes())?;
-    for (from, to) in [(&overrides.kubeadm, path::KUBEADM), (&overrides.kubelet, path::KUBELET)] {
+    for (from, to) in [(&overrides.kubeadm, path::KUBEADM), (&overrides.kubelet, path::KUBELET), (&overrides.etcd, path::ETCD_OVERRIDE)] {
         if let Some(from) = from {
             let bytes = std::fs::read(from).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))?;
             archive.file(to, 0o755, &bytes)?;
@@ -44,6 +46,11 @@ pub(super) fn archive(index: u8, gateway: Ipv4Addr, others: &[(u8, Ipv4Addr)], o
     }
     archive.finish()
 }
+
+/// Puts the user's etcd into the unpacked layers that hold one, in our images and in kind's.
+pub(super) const REPLACE_ETCD: &str = "for f in /kind/store/*/snapshots/*/fs/usr/local/bin/etcd \
+    /var/lib/containerd/*/snapshots/*/fs/usr/local/bin/etcd; do \
+    if [ -f \"$f\" ]; then cp /kind/override/etcd \"$f\"; found=1; fi; done; [ -n \"$found\" ] || { echo no etcd in the image store; exit 1; }";
 
 /// A route to every other node's pods, and masquerading for what leaves the pods' network. Safe to run again.
 fn network_script(others: &[(u8, Ipv4Addr)]) -> String {

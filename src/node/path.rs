@@ -16,6 +16,8 @@ pub const CNI: &str = "/etc/cni/net.d/10-pods.conflist";
 pub const KUBEADM: &str = "/usr/bin/kubeadm";
 /// Where the kubelet is started.
 pub const KUBELET: &str = "/usr/bin/kubelet";
+/// Where the user's own etcd waits to be put into the image store.
+pub const ETCD_OVERRIDE: &str = "/kind/override/etcd";
 /// The administrator's kubeconfig.
 pub const ADMIN_CONF: &str = "/etc/kubernetes/admin.conf";
 /// The cluster's CA.

@@ -4,4 +4,4 @@ mod judge;
 mod policy;
 mod run;
 
-pub use run::{CaseResult, run};
+pub use run::{CaseResult, clean_up, run};

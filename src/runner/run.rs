@@ -54,12 +54,20 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     }
     // A workflow without a delete task, or whose delete task failed, leaves nothing behind either.
     if !retain && (!plan.tasks.iter().any(|t| t.step == Step::Delete) || result.left) {
-        result.left = step::delete(world, &cleanup(stop)).await.is_err();
+        result.left = clean_up(world, stop).await.is_err();
     }
     if let Some(observer) = world.observer.take() {
         observer.stop().await;
     }
     result
+}
+
+/// Removes all that the run has made, also after a soft stop.
+///
+/// # Errors
+/// [`StepError::Left`] with what could not be removed.
+pub async fn clean_up(world: &mut World, stop: &Stop) -> Result<(), StepError> {
+    step::delete(world, &cleanup(stop)).await
 }
 
 /// Cleanup goes on after a soft stop.

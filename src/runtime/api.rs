@@ -27,6 +27,13 @@ pub struct Engine {
     pub arch: String,
 }
 
+impl Engine {
+    /// In one line.
+    pub fn describe(&self) -> String {
+        format!("{} (API {}, cgroup v{})", self.name, self.api, self.cgroup_version)
+    }
+}
+
 /// A container to make. Nothing is implied: what is not listed is the engine's default.
 #[derive(Clone, Debug, Default)]
 pub struct ContainerSpec {

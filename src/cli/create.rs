@@ -1,0 +1,126 @@
+//! `joinder create cluster`: a cluster that stays until it is deleted.
+
+use tokio::task::JoinSet;
+
+use super::args::{CreateArgs, JoinOrder};
+use super::context::{Signals, engine};
+use super::exit::Exit;
+use super::{case, diag};
+use crate::cluster::Topology;
+use crate::event::{self, Bus, Event};
+use crate::report::{Reporter, Verbosity};
+use crate::runner::{self, CaseResult};
+use crate::runtime::label::Lifetime;
+use crate::spec::{ClusterSpec, EtcdSpec, Expectations, Join, Nodes, NodesReady, Order};
+use crate::sys::clock::Stamp;
+use crate::sys::random;
+use crate::workflow::{Plan, PlannedTask, Step};
+
+pub(super) async fn cluster(args: CreateArgs) -> Exit {
+    let spec = ClusterSpec {
+        kubernetes: args.kubernetes.clone(),
+        etcd: EtcdSpec { version: args.etcd_version.clone() },
+        control_planes: Some(args.control_plane_nodes),
+        workers: args.worker_nodes,
+        load_balancer: args.external_load_balancer.then_some(true),
+        ..ClusterSpec::default()
+    };
+    let topology = match Topology::of(&spec, args.nodes.name.as_deref()) {
+        Ok(topology) => topology,
+        Err(problems) => {
+            diag::say(&problems.iter().map(|p| format!("error: {p}")).collect::<Vec<_>>().join("\n"));
+            return Exit::BadCommandLine;
+        }
+    };
+    let plan = Plan {
+        file: format!("cluster {}", topology.name),
+        summary: String::new(),
+        tasks: tasks(&args, &topology),
+        cluster: spec,
+        topology,
+    };
+    match execute(&args, &plan).await {
+        Ok(exit) => exit,
+        Err((exit, error)) => diag::fail(exit, &error),
+    }
+}
+
+/// The same steps that a workflow would name.
+fn tasks(args: &CreateArgs, topology: &Topology) -> Vec<PlannedTask> {
+    let task = |name: &str, step: Step, expect: Expectations| PlannedTask {
+        name: name.to_owned(),
+        step,
+        limit: case::STEP_LIMIT,
+        force: false,
+        ignore_error: false,
+        expect,
+    };
+    let mut tasks = vec![task("create", Step::Create, Expectations::default())];
+    if args.nodes_only {
+        return tasks;
+    }
+    tasks.push(task("init", Step::Init, Expectations::default()));
+    if topology.nodes.len() > 1 {
+        let order = match args.order {
+            JoinOrder::Serial => Order::Serial,
+            JoinOrder::Parallel => Order::Parallel,
+        };
+        let join = Join { nodes: Nodes::All, order, in_flight: None, jitter: None, seed: None };
+        tasks.push(task("join", Step::Join(join), Expectations::default()));
+    }
+    let ready = Expectations { nodes: Some(NodesReady { ready: topology.nodes.len(), within: None }), ..Expectations::default() };
+    tasks.push(task("ready", Step::Expect, ready));
+    tasks
+}
+
+async fn execute(args: &CreateArgs, plan: &Plan) -> Result<Exit, (Exit, anyhow::Error)> {
+    let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
+    let signals = Signals::listen();
+    let runtime = engine().await.map_err(|e| environment(e.into()))?;
+    let about = runtime.engine().await.map_err(|e| environment(e.into()))?;
+    let run = random::word(8).map_err(|e| environment(e.into()))?;
+    let events = Bus::new();
+    let mut world =
+        case::world(&plan.cluster, &plan.topology, &args.nodes, &run, Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
+
+    let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Normal };
+    let began = Stamp::now();
+    let mut reporter = JoinSet::new();
+    reporter.spawn(Reporter::new(None, verbosity).listen(events.subscribe()));
+    let engine = about.describe();
+    events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
+    events.tell(case::started(plan, &world));
+    // Kept while it goes well; what a failure leaves is removed unless --retain.
+    let mut result = runner::run(plan, &mut world, &signals.stop, true).await;
+    let failed = result.failed.is_some() || signals.caught().is_some();
+    if failed && !args.nodes.retain {
+        result.left = runner::clean_up(&mut world, &signals.stop).await.is_err();
+    }
+    let exit = exit(&result, &signals);
+    events.tell(Event::RunFinished { exit: exit.code(), took: Stamp::now().since(began) });
+    events.close();
+    reporter.join_all().await;
+    if !failed {
+        diag::say(&hint(&plan.topology.name, args.nodes_only));
+    }
+    Ok(exit)
+}
+
+fn exit(result: &CaseResult, signals: &Signals) -> Exit {
+    match signals.caught() {
+        Some(caught) => Exit::Signal(caught),
+        None if result.failed.is_some() => Exit::Failed,
+        None if result.undecided => Exit::Undecided,
+        None => Exit::Passed,
+    }
+}
+
+fn hint(name: &str, nodes_only: bool) -> String {
+    let option = if name == crate::cluster::DEFAULT_NAME { String::new() } else { format!(" --name {name}") };
+    let first = if nodes_only {
+        format!("joinder get nodes{option}")
+    } else {
+        format!("joinder get kubeconfig{option} > kubeconfig && kubectl --kubeconfig kubeconfig get nodes")
+    };
+    format!("\n{first}\njoinder delete cluster{option}")
+}

@@ -1,0 +1,32 @@
+//! `joinder delete cluster`.
+
+use super::case::REMOVAL;
+use super::context::{Signals, engine};
+use super::diag;
+use super::exit::Exit;
+use crate::cluster;
+use crate::runtime::label;
+
+/// Removes what carries the cluster's label. A cluster that is not there is gone already: that is no error, as in kind.
+pub(super) async fn cluster(name: &str) -> Exit {
+    let signals = Signals::listen();
+    let runtime = match engine().await {
+        Ok(runtime) => runtime,
+        Err(e) => return diag::fail(Exit::BadEnvironment, &e.into()),
+    };
+    let labels = [format!("{}={name}", label::CLUSTER)];
+    let gone = cluster::remove(runtime.as_ref(), &labels, REMOVAL, &signals.stop.hard).await;
+    if gone.removed.is_empty() && gone.left.is_empty() {
+        diag::say(&format!("there is no cluster {name:?}"));
+    } else {
+        diag::say(&format!("removed {}", gone.removed.join(", ")));
+    }
+    if !gone.left.is_empty() {
+        diag::say(&format!(
+            "error: could not remove {}\nhint: try again, or remove it by hand with the engine's own command",
+            gone.left.join("; ")
+        ));
+        return Exit::Left;
+    }
+    signals.caught().map_or(Exit::Passed, Exit::Signal)
+}

@@ -1,0 +1,102 @@
+//! `joinder exec`: a command in one node or several, with its exit code.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::args::ExecArgs;
+use super::context::{Signals, engine};
+use super::diag;
+use super::exit::Exit;
+use crate::agent::{Call, Pipe, Said};
+use crate::cluster::{self, Cluster};
+use crate::node::{Node, Role};
+use crate::sys::stop::Stop;
+
+const ATTACH: Duration = Duration::from_secs(10);
+
+/// Runs the command in the nodes one after the other; the first exit code that is not 0 is the answer.
+pub(super) async fn exec(args: &ExecArgs) -> Exit {
+    let signals = Signals::listen();
+    match run(args, &signals.stop).await {
+        Ok(exit) => signals.caught().map_or(exit, Exit::Signal),
+        Err(e) => diag::fail(Exit::BadEnvironment, &e),
+    }
+}
+
+async fn run(args: &ExecArgs, stop: &Stop) -> anyhow::Result<Exit> {
+    let runtime = engine().await?;
+    let cluster = cluster::attach(&runtime, &args.cluster.name, ATTACH).await?;
+    let nodes = select(&cluster, &args.node);
+    if nodes.is_empty() {
+        let names: Vec<&str> = cluster.nodes.iter().map(|n| n.name.as_str()).collect();
+        anyhow::bail!("no running node {:?} in cluster {:?}; there are: {}", args.node, cluster.name, names.join(" "));
+    }
+    let several = nodes.len() > 1;
+    let mut code = 0;
+    for node in nodes {
+        if several {
+            diag::say(&format!("# {}", node.name));
+        }
+        let ended = follow(&node, &args.command, stop).await?;
+        if code == 0 {
+            code = ended;
+        }
+        if stop.soft.is_cancelled() {
+            break;
+        }
+    }
+    Ok(Exit::Remote(code))
+}
+
+async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<u8> {
+    let mut replies = node.agent().call(Call::Run { argv: command.to_vec(), env: BTreeMap::new() });
+    let mut stopped = false;
+    loop {
+        let said = tokio::select! {
+            said = replies.next() => said?,
+            () = stop.soft.cancelled(), if !stopped => {
+                stopped = true;
+                replies.cancel();
+                continue;
+            }
+            () = stop.hard.cancelled() => return Ok(137),
+        };
+        match said {
+            Said::Line { pipe: Pipe::Out, text, .. } => writeln!(std::io::stdout().lock(), "{text}")?,
+            Said::Line { pipe: Pipe::Err, text, .. } => writeln!(std::io::stderr().lock(), "{text}")?,
+            // A shell's words for a program that a signal ended.
+            Said::Exited { code, signal } => return Ok(u8::try_from(code.or(signal.map(|s| 128 + s)).unwrap_or(1)).unwrap_or(1)),
+            // As a shell says that there is no such program.
+            Said::Failed { why } => {
+                diag::say(&format!("error: {}: {why}", node.name));
+                return Ok(127);
+            }
+            Said::Hello { .. }
+            | Said::Started { .. }
+            | Said::Answer { .. }
+            | Said::Sample { .. }
+            | Said::Members { .. }
+            | Said::Used { .. }
+            | Said::Done => {}
+        }
+    }
+}
+
+/// A node by name, or kinder's selectors: `@all`, `@cp*`, `@cp1`, `@cpN` (all but the first), `@w*`, and `@cp2`, `@w1`, …
+fn select(cluster: &Cluster, wanted: &str) -> Vec<Arc<Node>> {
+    let of = |role: Role| cluster.nodes.iter().filter(move |n| n.role == role).cloned();
+    let nth = |role: Role, n: &str| n.parse::<usize>().ok().and_then(|n| of(role).nth(n.checked_sub(1)?)).into_iter().collect();
+    match wanted {
+        "@all" => cluster.nodes.clone(),
+        "@cp*" => of(Role::ControlPlane).collect(),
+        "@cpN" => of(Role::ControlPlane).skip(1).collect(),
+        "@w*" => of(Role::Worker).collect(),
+        _ => match (wanted.strip_prefix("@cp"), wanted.strip_prefix("@w")) {
+            (Some(n), _) => nth(Role::ControlPlane, n),
+            (None, Some(n)) => nth(Role::Worker, n),
+            (None, None) => cluster.nodes.iter().filter(|n| n.name == wanted).cloned().collect(),
+        },
+    }
+}

@@ -1,0 +1,109 @@
+//! `joinder get clusters|nodes|kubeconfig`: data on standard output.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::args::Output;
+use super::context::engine;
+use super::diag;
+use super::exit::Exit;
+use crate::cluster::{self, Found};
+use crate::runtime::{Container, label};
+
+const ATTACH: Duration = Duration::from_secs(10);
+
+pub(super) async fn clusters(output: Output) -> Exit {
+    let found = match engine().await {
+        Ok(runtime) => cluster::clusters(runtime.as_ref()).await,
+        Err(e) => Err(e),
+    };
+    match found {
+        Err(e) => diag::fail(Exit::BadEnvironment, &e.into()),
+        Ok(all) => {
+            if all.is_empty() && output != Output::Json {
+                diag::say("there is no cluster");
+            }
+            let rows = all.iter().map(|c| [c.name.clone(), c.nodes.len().to_string(), states(c), c.run.clone()]);
+            print(output, ["NAME", "NODES", "STATE", "RUN"], rows.collect(), &all.iter().map(cluster_json).collect())
+        }
+    }
+}
+
+pub(super) async fn nodes(name: &str, output: Output) -> Exit {
+    let found = match engine().await {
+        Ok(runtime) => cluster::find(runtime.as_ref(), name).await,
+        Err(e) => Err(e.into()),
+    };
+    match found {
+        Err(e) => diag::fail(Exit::BadEnvironment, &e.into()),
+        Ok(found) => {
+            let all: Vec<&Container> = found.nodes.iter().chain(&found.load_balancer).collect();
+            let rows = all.iter().map(|n| [n.name.clone(), role(n), n.state.clone(), address(n)]);
+            print(output, ["NAME", "ROLE", "STATE", "ADDRESS"], rows.collect(), &all.iter().map(|n| node_json(n)).collect())
+        }
+    }
+}
+
+pub(super) async fn kubeconfig(name: &str, internal: bool) -> Exit {
+    let text = async {
+        let runtime = engine().await?;
+        let cluster = cluster::attach(&runtime, name, ATTACH).await?;
+        anyhow::Ok(cluster.kubeconfig(internal).await?)
+    };
+    match text.await {
+        Ok(text) => write(&text),
+        Err(e) => diag::fail(Exit::BadEnvironment, &e),
+    }
+}
+
+fn print<const N: usize>(output: Output, head: [&str; N], rows: Vec<[String; N]>, json: &Value) -> Exit {
+    let text = match output {
+        Output::Name => rows.iter().map(|row| format!("{}\n", row[0])).collect::<Vec<_>>().concat(),
+        Output::Json => format!("{json:#}\n"),
+        Output::Wide => {
+            let mut all = vec![head.map(str::to_owned)];
+            all.extend(rows);
+            let width = |column: usize| all.iter().map(|row| row[column].len()).max().unwrap_or(0);
+            let widths: Vec<usize> = (0..N).map(width).collect();
+            let line = |row: &[String; N]| {
+                let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+                format!("{}\n", cells.join("  ").trim_end())
+            };
+            all.iter().map(line).collect::<Vec<_>>().concat()
+        }
+    };
+    write(&text)
+}
+
+fn write(text: &str) -> Exit {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Ok(()) => Exit::Passed,
+        // The reader has seen enough (`| head`).
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Exit::Passed,
+        Err(e) => diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("cannot write to standard output")),
+    }
+}
+
+fn states(cluster: &Found) -> String {
+    let running = cluster.nodes.iter().filter(|n| n.state == "running").count();
+    format!("{running} running")
+}
+
+fn role(node: &Container) -> String {
+    node.labels.get(label::ROLE).cloned().unwrap_or_default()
+}
+
+fn address(node: &Container) -> String {
+    node.address.map(|a| a.to_string()).unwrap_or_default()
+}
+
+fn cluster_json(cluster: &Found) -> Value {
+    let nodes: Vec<Value> = cluster.nodes.iter().map(node_json).collect();
+    json!({"name": cluster.name, "run": cluster.run, "owner": cluster.owner, "nodes": nodes})
+}
+
+fn node_json(node: &Container) -> Value {
+    json!({"name": node.name, "role": role(node), "state": node.state, "address": node.address, "image": node.image})
+}

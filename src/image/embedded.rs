@@ -1,0 +1,43 @@
+//! The files of `images/`, carried in the program.
+
+/// A file that goes into the node image as it is: path, mode, contents.
+pub(crate) type NodeFile = (&'static str, u32, &'static str);
+
+/// Files of every node image.
+pub(crate) const NODE_FILES: &[NodeFile] = &[
+    ("usr/local/bin/entrypoint", 0o755, include_str!("../../images/node/entrypoint")),
+    ("etc/systemd/system/kubelet.service", 0o644, include_str!("../../images/node/kubelet.service")),
+    ("etc/systemd/system/kubelet.service.d/10-kubeadm.conf", 0o644, include_str!("../../images/node/10-kubeadm.conf")),
+    ("etc/systemd/system/joinder-network.service", 0o644, include_str!("../../images/node/joinder-network.service")),
+    ("etc/systemd/journald.conf.d/10-joinder.conf", 0o644, include_str!("../../images/node/journald.conf")),
+    ("etc/sysctl.d/10-joinder.conf", 0o644, include_str!("../../images/node/sysctl.conf")),
+    ("etc/crictl.yaml", 0o644, include_str!("../../images/node/crictl.yaml")),
+];
+/// containerd's configuration; `@PAUSE@` stands for the name of the sandbox image.
+pub(crate) const CONTAINERD: &str = include_str!("../../images/node/containerd.toml");
+/// containerd's configuration while images are unpacked at build time.
+pub(crate) const IMPORT: &str = include_str!("../../images/node/import.toml");
+/// The load balancer's configuration until it gets a real one.
+pub(crate) const HAPROXY: &str = include_str!("../../images/load-balancer/haproxy.cfg");
+/// What `go.mod` files are made from.
+pub(crate) const GO_MOD: &str = include_str!("../../images/go.mod.in");
+
+/// A pinned module: component, version, `go.mod`, `go.sum`.
+type Pinned = (&'static str, &'static str, &'static str, &'static str);
+
+const PINNED: &[Pinned] = &[
+    (
+        "kubernetes",
+        "v1.36.3",
+        include_str!("../../images/kubernetes/v1.36.3/go.mod"),
+        include_str!("../../images/kubernetes/v1.36.3/go.sum"),
+    ),
+    ("etcd", "v3.6.16", include_str!("../../images/etcd/3.6.16/go.mod"), include_str!("../../images/etcd/3.6.16/go.sum")),
+    ("coredns", "v1.14.2", include_str!("../../images/coredns/v1.14.2/go.mod"), include_str!("../../images/coredns/v1.14.2/go.sum")),
+    ("crictl", "v1.37.0", include_str!("../../images/crictl/v1.37.0/go.mod"), include_str!("../../images/crictl/v1.37.0/go.sum")),
+];
+
+/// `go.mod` and `go.sum` of a component at a version, where their sums are pinned.
+pub(crate) fn pinned(component: &str, version: &str) -> Option<(&'static str, &'static str)> {
+    PINNED.iter().find(|(name, at, ..)| (*name, *at) == (component, version)).map(|(.., go_mod, go_sum)| (*go_mod, *go_sum))
+}

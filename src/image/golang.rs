@@ -1,0 +1,129 @@
+//! Binaries from Go modules.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::command::{Task, run};
+use super::embedded::pinned;
+use super::error::ImageError;
+use super::gomod::{Component, Upstream, text};
+use super::version::Version;
+use crate::sys::stop::Stop;
+
+/// How many of the served versions an error names.
+const SHOWN_VERSIONS: usize = 12;
+/// In a finished stage: when its version was made.
+const DATE_FILE: &str = "date";
+const NO_DATE: &str = "1970-01-01T00:00:01Z";
+
+/// What `go mod download -json` says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub(crate) struct Download {
+    error: String,
+    info: PathBuf,
+    go_mod: PathBuf,
+}
+
+/// The proxy's note on a version.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Info {
+    time: String,
+}
+
+/// Builds a component at a version into `dir/bin`, with its module in `dir`.
+pub(crate) async fn make(component: Component, version: &Version, dir: &Path, stop: &Stop) -> Result<(), ImageError> {
+    // a killed Go leaves its temporary files: here they go with the unfinished stage
+    let scratch = dir.join("tmp");
+    std::fs::create_dir(&scratch).map_err(ImageError::io("make the folder", &scratch))?;
+    let download = fetch(component, version, dir, stop).await?;
+    let write = |name: &str, text: &str| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(ImageError::io("write", &path))
+    };
+    if let Some((go_mod, go_sum)) = pinned(component.name(), &version.tagged()) {
+        write("go.mod", go_mod)?;
+        write("go.sum", go_sum)?;
+    } else {
+        write("go.mod", &text(component, version, &Upstream::read(&read(&download.go_mod)?)))?;
+        let op = format!("find the modules that {} {version} needs", component.name());
+        run(&go(op, dir, "mod", &["mod", "tidy"]), stop).await?;
+    }
+    let info: Info = serde_json::from_str(&read(&download.info)?).unwrap_or_default();
+    write(DATE_FILE, &info.time)?;
+    let flags = component.linker_flags(version, &info.time);
+    let packages = component.commands().iter().map(|(package, _)| *package);
+    // No -trimpath and no other flag that reaches the compiler: Go's own build cache then serves later builds.
+    let args: Vec<&str> = ["build", "-o", "bin/", "-ldflags", &flags].into_iter().chain(packages).collect();
+    let mut task = go(format!("build {} {version}", component.name()), dir, "readonly", &args);
+    task.env.push(("GOTMPDIR", scratch.display().to_string()));
+    run(&task, stop).await?;
+    std::fs::remove_dir_all(&scratch).map_err(ImageError::io("remove", &scratch))?;
+    for (package, name) in component.commands() {
+        // Go names a binary by the last part of its package that is not a version: etcd's is `server`
+        let built = package.rsplit('/').find(|part| *part != "v3").unwrap_or(name);
+        if built != *name {
+            let from = dir.join("bin").join(built);
+            std::fs::rename(&from, dir.join("bin").join(name)).map_err(ImageError::io("rename", &from))?;
+        }
+    }
+    Ok(())
+}
+
+/// When the version in a finished stage's `bin` was made; a fixed time for other folders.
+pub(crate) fn commit_date(bin: &Path) -> String {
+    let date = bin.parent().and_then(|stage| std::fs::read_to_string(stage.join(DATE_FILE)).ok());
+    date.filter(|d| !d.is_empty()).unwrap_or_else(|| NO_DATE.to_owned())
+}
+
+/// Asks for the module; an unknown version becomes an error that names known ones.
+pub(crate) async fn fetch(component: Component, version: &Version, dir: &Path, stop: &Stop) -> Result<Download, ImageError> {
+    let module = component.modules()[0];
+    let at = format!("{module}@{}", version.tagged());
+    // `go mod download -json` says an unknown version on its standard output, and fails
+    let script = r#"go mod download -json "$1" || true"#;
+    let mut task = go(format!("download {at}"), dir, "mod", &[]);
+    task.argv = ["sh", "-c", script, "sh", &at].into_iter().map(ToOwned::to_owned).collect();
+    let said = run(&task, stop).await?;
+    let download: Download = serde_json::from_str(&said).map_err(|e| ImageError::Unexpected {
+        op: "download a Go module",
+        why: format!("`go mod download -json {at}` said {said:?}: {e}"),
+    })?;
+    if download.error.is_empty() {
+        return Ok(download);
+    }
+    let listed = run(&go(format!("list the versions of {module}"), dir, "mod", &["list", "-m", "-versions", module]), stop).await;
+    let listed = listed.unwrap_or_default();
+    let versions: Vec<&str> = listed.split_whitespace().skip(1).collect();
+    if versions.is_empty() {
+        // not even the list: it is the network, not the version
+        return Err(ImageError::Command {
+            op: format!("download {at}"),
+            command: format!("go mod download {at}"),
+            status: "an error".into(),
+            said: download.error,
+        });
+    }
+    let served = versions[versions.len().saturating_sub(SHOWN_VERSIONS)..].join(", ");
+    let said = download.error.lines().next().unwrap_or_default().to_owned();
+    Err(ImageError::NotServed { module: module.to_owned(), version: version.tagged(), said, served })
+}
+
+fn go(op: String, dir: &Path, mode: &str, args: &[&str]) -> Task {
+    let mut task = Task::new(op, &["go"]);
+    task.argv.extend(args.iter().map(|a| (*a).to_owned()));
+    task.dir = Some(dir.to_owned());
+    task.env = vec![
+        ("CGO_ENABLED", "0".into()),
+        ("GOFLAGS", format!("-mod={mode} -buildvcs=false")),
+        ("GOWORK", "off".into()),
+        ("GO111MODULE", "on".into()),
+    ];
+    task
+}
+
+fn read(path: &Path) -> Result<String, ImageError> {
+    std::fs::read_to_string(path).map_err(ImageError::io("read", path))
+}

@@ -1,0 +1,32 @@
+//! Node images: where the binaries come from, the component images beside them, the cache, and how images are found again.
+//!
+//! Nothing here starts a cluster or knows how nodes are wired.
+
+mod archive;
+mod balancer;
+pub mod build;
+mod cache;
+mod closure;
+mod command;
+mod components;
+pub mod default_versions;
+mod dir;
+mod embedded;
+mod engine;
+pub mod error;
+pub mod find;
+mod golang;
+mod gomod;
+mod host;
+mod layer;
+mod node;
+pub mod plan;
+mod request;
+mod rootfs;
+mod store;
+pub mod version;
+
+pub use build::{Built, Progress, build};
+pub use error::ImageError;
+pub use plan::ImagePlan;
+pub use request::{EtcdSource, ImageRequest, Source};
