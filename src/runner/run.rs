@@ -13,7 +13,7 @@ use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
 use crate::workflow::{Plan, PlannedTask, Step};
 
-/// How long a step may take to end after its limit has passed, before its work is dropped.
+/// How long a step may take to end after its limit has passed or a stop came, before its work is dropped.
 const LAST_WORDS: Duration = Duration::from_secs(15);
 
 /// What a case came to.
@@ -30,6 +30,8 @@ pub struct CaseResult {
 /// Runs all tasks, tells of each exactly once, and removes what is left unless `retain`.
 pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> CaseResult {
     let mut result = CaseResult::default();
+    // Is there something that no delete has removed yet?
+    let mut made = false;
     for warning in &plan.topology.warnings {
         world.events.tell(Event::Warning { text: warning.clone() });
     }
@@ -46,14 +48,18 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
         };
         let counts = policy::counts(&outcome, &judgements, task.ignore_error);
         result.undecided |= judgements.iter().any(|j| j.verdict == Verdict::Undecided);
-        result.left |= task.step == Step::Delete && !matches!(outcome, Outcome::Passed | Outcome::Skipped { .. });
+        made = match (&task.step, &outcome) {
+            (Step::Delete, Outcome::Passed) => false,
+            (_, Outcome::Skipped { .. }) | (Step::Expect, _) => made,
+            _ => true,
+        };
         if counts {
             result.failed.get_or_insert_with(|| task.name.clone());
         }
         world.events.tell(Event::TaskFinished { index: at + 1, name: task.name.clone(), outcome, counts, took });
     }
-    // A workflow without a delete task, or whose delete task failed, leaves nothing behind either.
-    if !retain && (!plan.tasks.iter().any(|t| t.step == Step::Delete) || result.left) {
+    // A workflow without a delete task, or whose delete task failed or never had its turn, leaves nothing behind either.
+    if !retain && made {
         result.left = clean_up(world, stop).await.is_err();
     }
     if let Some(observer) = world.observer.take() {
@@ -91,15 +97,21 @@ async fn carry_out(task: &PlannedTask, world: &mut World, stop: &Stop) -> Outcom
     let part = stop.part();
     let late = CancellationToken::new();
     let limit = async {
-        sleep(task.limit).await;
-        late.cancel();
-        part.soft.cancel();
+        tokio::select! {
+            () = stop.soft.cancelled(), if task.step != Step::Delete => {}
+            () = sleep(task.limit) => {
+                late.cancel();
+                part.soft.cancel();
+            }
+        }
         sleep(LAST_WORDS).await;
     };
     let ended = tokio::select! {
+        biased;
         ended = dispatch(task, world, &part) => Some(ended),
         () = limit => None,
-        () = stop.hard.cancelled() => None,
+        // delete ends at once by itself, and says what it leaves
+        () = stop.hard.cancelled(), if task.step != Step::Delete => None,
     };
     if late.is_cancelled() {
         return Outcome::TimedOut { limit: task.limit };
