@@ -23,6 +23,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("agent", &["etcd", "event", "sys"]),
     // no event: a node is waited for by whoever tells of it
     ("node", &["agent", "runtime", "sys"]),
+    ("image", &["runtime", "sys"]),
     // agent: readiness is asked of it
     ("cluster", &["agent", "event", "node", "runtime", "spec", "sys"]),
     // agent: it runs kubeadm
