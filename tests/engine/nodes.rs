@@ -97,11 +97,10 @@ async fn an_api_server_that_never_gets_ready_does_not_outlive_a_stop() {
         tokio::time::sleep(Duration::from_secs(30)).await;
         stop.soft.cancel();
     };
-    let began = tokio::time::Instant::now();
     let plan = workflow("one", "parallel");
     let (ran, ()) = tokio::join!(rig.run(&plan, "r1", &stop), signal);
     assert_eq!(ran.outcomes()[1], Outcome::Stopped);
-    assert!(began.elapsed() < Duration::from_secs(600 + 40), "{:?}", began.elapsed());
+    assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,11 +111,8 @@ async fn in_flight_bounds_how_many_join_at_once() {
     let ran = rig.run(&plan, "r1", &Stop::new()).await;
     let (mut now, mut most) = (0, 0);
     for event in &ran.events {
-        match event {
-            Event::KubeadmStarted { argv, .. } if argv[1] == "join" => now += 1,
-            Event::KubeadmFinished { .. } if now > 0 => now -= 1,
-            _ => {}
-        }
+        now += i32::from(matches!(event, Event::KubeadmStarted { .. }));
+        now -= i32::from(matches!(event, Event::KubeadmFinished { .. }));
         most = most.max(now);
     }
     assert_eq!((most, ran.result.failed.as_deref()), (2, None), "{}", ran.reason());

@@ -5,7 +5,6 @@ use std::time::Duration;
 use joinder::event::Outcome;
 use joinder::runtime::fake::{Way, When};
 use joinder::sys::stop::Stop;
-use tokio::time::Instant;
 
 use crate::support::{Rig, Script, plan, workflow};
 
@@ -22,12 +21,11 @@ async fn a_soft_stop_at_every_call_leaves_nothing() {
         let rig = Rig::new();
         let stop = Stop::new();
         rig.engine.ring(nth, stop.soft.clone());
-        let began = Instant::now();
         let ran = rig.run(&workflow("one", "parallel"), "r1", &stop).await;
         let what = format!("stop at call {nth}: {:?}", ran.outcomes());
         assert_eq!(ran.left, [""; 0], "{what}");
         assert_eq!((ran.result.failed.as_deref(), ran.result.left), (None, false), "{what}");
-        assert!(began.elapsed() < Duration::from_mins(10) + Duration::from_secs(30), "{what}: {:?}", began.elapsed());
+        assert!(ran.took < Duration::from_secs(30), "{what}: {:?}", ran.took);
         let outcomes = ran.outcomes();
         assert!(outcomes.last().is_some_and(Outcome::passed), "{what}");
         let stopped = outcomes.iter().filter(|o| **o == Outcome::Stopped).count();
@@ -41,10 +39,9 @@ async fn a_hard_stop_at_every_call_ends_at_once_and_names_what_is_left() {
         let rig = Rig::new();
         let stop = Stop::new();
         rig.engine.ring(nth, stop.hard.clone());
-        let began = Instant::now();
         let ran = rig.run(&workflow("one", "parallel"), "r1", &stop).await;
         let what = format!("hard stop at call {nth}: {:?} {:?}", ran.outcomes(), ran.told_left());
-        assert!(began.elapsed() < Duration::from_mins(10) + Duration::from_secs(5), "{what}: {:?}", began.elapsed());
+        assert!(ran.took < Duration::from_secs(5), "{what}: {:?}", ran.took);
         assert_eq!(ran.result.left, !ran.left.is_empty(), "{what}");
         for left in &ran.left {
             assert!(ran.told_left().iter().any(|told| told.starts_with(left.as_str())), "{left} is not told: {what}");
@@ -65,10 +62,9 @@ async fn a_hard_stop_does_not_wait_for_an_engine_that_hangs() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         stop.hard.cancel();
     };
-    let began = Instant::now();
     let plan = workflow("one", "parallel");
     let (ran, ()) = tokio::join!(rig.run(&plan, "r1", &stop), late);
-    assert!(began.elapsed() < Duration::from_mins(10) + Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(ran.took < Duration::from_secs(20), "{:?}", ran.took);
     assert!(ran.result.left);
     let told = ran.told_left().join("\n");
     assert!(told.contains("io.joinder.run=r1"), "how to find what could not even be listed: {told}");
@@ -83,12 +79,11 @@ async fn a_stop_ends_a_boot_whose_agent_never_answers() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         stop.soft.cancel();
     };
-    let began = Instant::now();
     let plan = workflow("one", "parallel");
     let (ran, ()) = tokio::join!(rig.run(&plan, "r1", &stop), signal);
     assert_eq!(ran.outcomes()[0], Outcome::Stopped);
     assert_eq!(ran.left, [""; 0]);
-    assert!(began.elapsed() < Duration::from_mins(10) + Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(ran.took < Duration::from_secs(10), "{:?}", ran.took);
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,10 +97,9 @@ async fn a_stop_does_not_wait_for_a_jitter() {
         tokio::time::sleep(Duration::from_secs(30)).await;
         stop.soft.cancel();
     };
-    let began = Instant::now();
     let (ran, ()) = tokio::join!(rig.run(&plan, "r1", &stop), signal);
     assert_eq!(ran.outcomes()[1], Outcome::Stopped);
-    assert!(began.elapsed() < Duration::from_secs(600 + 40), "{:?}", began.elapsed());
+    assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,14 +113,13 @@ async fn a_stop_in_the_middle_of_kubeadm_ends_it_in_its_node() {
                 tokio::time::sleep(Duration::from_secs(30)).await;
                 stop.soft.cancel();
             };
-            let began = Instant::now();
             let plan = workflow("one", "parallel");
             let (ran, ()) = tokio::join!(rig.run(&plan, "r1", &stop), signal);
             assert_eq!(ran.outcomes().iter().filter(|o| **o == Outcome::Stopped).count(), 1, "{:?}", ran.outcomes());
             assert_eq!(rig.nodes.cancelled(), [node]);
             assert_eq!(ran.left, [""; 0]);
-            // ten minutes are the rig's own; what does not end when told to is given up on
-            assert!(began.elapsed() < Duration::from_secs(600 + 60), "{node} {script:?}: {:?}", began.elapsed());
+            // what does not end when it is told to is given up on
+            assert!(ran.took < Duration::from_secs(55), "{node} {script:?}: {:?}", ran.took);
         }
     }
 }

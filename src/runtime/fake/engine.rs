@@ -161,7 +161,11 @@ impl Runtime for FakeEngine {
     }
     async fn remove(&self, name: &str) -> Result<()> {
         let owned = name.to_owned();
-        self.call("remove container", name, move |state| state.remove(&owned)).await
+        self.call("remove container", name, move |state| {
+            state.remove(&owned);
+            Ok(())
+        })
+        .await
     }
     async fn logs(&self, name: &str, lines: usize) -> Result<String> {
         let owned = name.to_owned();

@@ -125,11 +125,10 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn remove(&mut self, name: &str) -> Answer<()> {
+    pub(super) fn remove(&mut self, name: &str) {
         if self.containers.remove(name).is_some() {
             self.volumes.retain(|_, (_, of)| of != name);
         }
-        Ok(())
     }
 
     pub(super) fn logs(&self, name: &str, lines: usize) -> Answer<String> {

@@ -14,6 +14,7 @@ use joinder::spec::Workflow;
 use joinder::step::World;
 use joinder::sys::stop::Stop;
 use joinder::workflow::{self, Plan};
+use tokio::time::Instant;
 
 use super::Nodes;
 
@@ -44,6 +45,8 @@ pub(crate) fn workflow(name: &str, order: &str) -> Plan {
 pub(crate) struct Ran {
     pub(crate) result: CaseResult,
     pub(crate) events: Vec<Event>,
+    /// How long it took, in virtual time.
+    pub(crate) took: Duration,
     /// What still carries the run's label some time later.
     pub(crate) left: Vec<String>,
 }
@@ -51,11 +54,8 @@ pub(crate) struct Ran {
 impl Ran {
     /// How each task ended, in order. Exactly one end for each is checked by [`Rig::run`].
     pub(crate) fn outcomes(&self) -> Vec<Outcome> {
-        let ends = self.events.iter().filter_map(|e| match e {
-            Event::TaskFinished { outcome, .. } => Some(outcome.clone()),
-            _ => None,
-        });
-        ends.collect()
+        let end = |e: &Event| if let Event::TaskFinished { outcome, .. } = e { Some(outcome.clone()) } else { None };
+        self.events.iter().filter_map(end).collect()
     }
 
     /// Why the first task failed that did.
@@ -66,11 +66,8 @@ impl Ran {
 
     /// What the last cleaning could not remove.
     pub(crate) fn told_left(&self) -> Vec<String> {
-        let left = self.events.iter().rev().find_map(|e| match e {
-            Event::Cleaned { left, .. } => Some(left.clone()),
-            _ => None,
-        });
-        left.unwrap_or_default()
+        let left = |e: &Event| if let Event::Cleaned { left, .. } = e { Some(left.clone()) } else { None };
+        self.events.iter().rev().find_map(left).unwrap_or_default()
     }
 }
 
@@ -113,8 +110,10 @@ impl Rig {
             cluster: None,
             observer: None,
         };
+        let began = Instant::now();
         let run = tokio::time::timeout(MOST, runner::run(plan, &mut world, stop, retain));
         let result = run.await.expect("a run ends, whatever the engine does");
+        let took = began.elapsed();
         assert!(world.observer.is_none(), "nobody watches after the end");
         drop(world);
         tokio::time::sleep(AFTER).await;
@@ -127,6 +126,6 @@ impl Rig {
             told.iter().filter_map(|e| if let Event::TaskFinished { index, .. } = e { Some(*index) } else { None }).collect();
         assert_eq!(finished, (1..=plan.tasks.len()).collect::<Vec<_>>(), "each task is told to be finished exactly once");
         let left = self.engine.holds(&[format!("{}={id}", label::RUN)]);
-        Ran { result, events: told, left }
+        Ran { result, events: told, took, left }
     }
 }
