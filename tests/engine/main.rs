@@ -4,6 +4,7 @@
 mod clashes;
 mod event_order;
 mod failures;
+mod inventory;
 mod nodes;
 mod stops;
 mod support;
