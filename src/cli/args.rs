@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::image::{EtcdSource, Source, default_versions};
+
 /// Grows real kubeadm control planes in containers, watches etcd while they join, and judges what it saw.
 #[derive(Debug, Parser)]
 #[command(name = "joinder", version, propagate_version = true)]
@@ -16,6 +18,9 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Run workflows and judge them
     Run(RunArgs),
+    /// Build the images that nodes are made of
+    #[command(subcommand)]
+    Build(Build),
     /// Make a cluster that stays
     #[command(subcommand)]
     Create(Create),
@@ -35,6 +40,36 @@ pub(super) enum Command {
     /// Serve inside a node (not for people)
     #[command(hide = true)]
     Agent,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Build {
+    /// Build a node image, and the load balancer's beside it
+    NodeImage(NodeImageArgs),
+}
+
+/// Examples:
+///   joinder build node-image
+///   joinder build node-image --kubernetes v1.37.2 --etcd 3.7.3
+///   joinder build node-image --kubernetes ./_output/bin --etcd ./bin
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct NodeImageArgs {
+    /// Kubernetes: a version, built from its Go modules, or a folder with the binaries
+    #[arg(long, value_name = "VERSION|DIR", default_value = default_versions::KUBERNETES)]
+    pub(super) kubernetes: Source,
+    /// etcd: a version, built from its Go modules, or a path
+    #[arg(long, value_name = "VERSION|PATH", default_value = default_versions::ETCD)]
+    pub(super) etcd: EtcdSource,
+    /// Name of the image [default: joinder/node:KUBERNETES-etcdETCD]
+    #[arg(long, value_name = "IMAGE")]
+    pub(super) tag: Option<String>,
+    /// Debian mirror [default: the one of this machine's apt]
+    #[arg(long, value_name = "URL")]
+    pub(super) mirror: Option<String>,
+    /// Print what would be done and touch nothing
+    #[arg(long)]
+    pub(super) print_plan: bool,
 }
 
 #[derive(Debug, Subcommand)]

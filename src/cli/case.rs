@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use super::args::NodeArgs;
 use crate::cluster::{self, CreateLimits, Images, Topology};
 use crate::event::{Bus, Event};
+use crate::image::find;
 use crate::node::Overrides;
 use crate::runtime::Runtime;
 use crate::runtime::label::{self, Lifetime};
@@ -33,7 +34,7 @@ pub(super) async fn world(
     events: &Bus,
 ) -> anyhow::Result<World> {
     cluster::refuse_taken(&topology.name, runtime.as_ref()).await?;
-    let images = images(spec, args, runtime.as_ref()).await?;
+    let images = images(spec, topology, args, runtime.as_ref()).await?;
     for path in [&args.kubeadm, &args.kubelet, &args.etcd].into_iter().flatten() {
         check_binary(path)?;
     }
@@ -64,16 +65,22 @@ pub(super) fn started(plan: &Plan, world: &World) -> Event {
     }
 }
 
-async fn images(spec: &ClusterSpec, args: &NodeArgs, runtime: &dyn Runtime) -> anyhow::Result<Images> {
-    let wanted = args.image.as_ref().or(spec.image.as_ref());
-    let name = wanted.ok_or_else(|| anyhow!("no image named"))?;
-    let image = runtime.image(name).await?.ok_or_else(|| anyhow!("the engine has no image {name:?}"))?;
+/// The image by name where one is named, else the newest with the versions asked for, the default ones where none are.
+async fn images(spec: &ClusterSpec, topology: &Topology, args: &NodeArgs, runtime: &dyn Runtime) -> anyhow::Result<Images> {
+    let image = match args.image.as_ref().or(spec.image.as_ref()) {
+        Some(name) => find::named(runtime, name).await?,
+        None => find::node_image(runtime, spec.kubernetes.as_deref(), spec.etcd.version.as_deref()).await?,
+    };
     let of = |key: &str| image.labels.get(key).cloned();
+    let mut load_balancer = None;
+    if topology.load_balancer {
+        load_balancer = Some(find::reference(&find::load_balancer(runtime).await?).to_owned());
+    }
     Ok(Images {
-        node: name.clone(),
+        node: find::reference(&image).to_owned(),
         kubernetes: of(label::KUBERNETES).or_else(|| spec.kubernetes.clone()),
         etcd: of(label::ETCD).or_else(|| spec.etcd.version.clone()),
-        load_balancer: None,
+        load_balancer,
     })
 }
 

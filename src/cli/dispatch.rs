@@ -3,9 +3,9 @@
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Cli, Command, Create, Delete, Export, Get};
+use super::args::{Build, Cli, Command, Create, Delete, Export, Get};
 use super::exit::Exit;
-use super::{create, delete, diag, exec, export, gc, get, run};
+use super::{build, create, delete, diag, exec, export, gc, get, run};
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
@@ -32,6 +32,7 @@ pub fn main() -> Exit {
 async fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
+        Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Create(Create::Cluster(args)) => create::cluster(args).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args.name).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,

@@ -1,6 +1,7 @@
 //! The command line: arguments to inputs, one file a verb, errors and exit codes.
 
 mod args;
+mod build;
 mod case;
 mod context;
 mod create;

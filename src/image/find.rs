@@ -1,23 +1,38 @@
 //! Images that are in the engine, chosen by their labels and never by their names.
 
-use super::default_versions::{LOAD_BALANCER, NODE};
+use super::default_versions::{self, LOAD_BALANCER, NODE};
 use super::error::ImageError;
 use super::version::Version;
 use crate::runtime::label::{ETCD, IMAGE, KUBERNETES};
 use crate::runtime::{Image, Runtime};
 
-/// The newest node image with these versions, however they are written (`v1.36.3` or `1.36.3`).
+/// The newest node image with these versions, however they are written (`v1.36.3` or `1.36.3`). Without a Kubernetes version
+/// the default one is meant; without one of etcd, any.
 ///
 /// # Errors
 /// [`ImageError::Missing`] with the command that builds it; [`ImageError::Engine`].
-pub async fn node_image(runtime: &dyn Runtime, kubernetes: &str, etcd: &str) -> Result<Image, ImageError> {
-    let kubernetes = Version::parse("Kubernetes version", kubernetes, super::default_versions::KUBERNETES)?.tagged();
-    let etcd = Version::parse("etcd version", etcd, super::default_versions::ETCD)?.to_string();
-    let labels = [format!("{IMAGE}={NODE}"), format!("{KUBERNETES}={kubernetes}"), format!("{ETCD}={etcd}")];
-    newest(runtime, &labels).await?.ok_or_else(|| ImageError::Missing {
-        what: format!("node image with Kubernetes {kubernetes} and etcd {etcd}"),
-        command: format!("joinder build node-image --kubernetes {kubernetes} --etcd {etcd}"),
+pub async fn node_image(runtime: &dyn Runtime, kubernetes: Option<&str>, etcd: Option<&str>) -> Result<Image, ImageError> {
+    let kubernetes = kubernetes.unwrap_or(default_versions::KUBERNETES);
+    let kubernetes = Version::parse("Kubernetes version", kubernetes, default_versions::KUBERNETES)?.tagged();
+    let etcd = etcd.map(|etcd| Version::parse("etcd version", etcd, default_versions::ETCD)).transpose()?;
+    let mut labels = vec![format!("{IMAGE}={NODE}"), format!("{KUBERNETES}={kubernetes}")];
+    labels.extend(etcd.as_ref().map(|etcd| format!("{ETCD}={etcd}")));
+    newest(runtime, &labels).await?.ok_or_else(|| {
+        let (and, option) = etcd.map(|e| (format!(" and etcd {e}"), format!(" --etcd {e}"))).unwrap_or_default();
+        ImageError::Missing {
+            what: format!("node image with Kubernetes {kubernetes}{and}"),
+            command: format!("joinder build node-image --kubernetes {kubernetes}{option}"),
+        }
     })
+}
+
+/// A node image by name or id, ours or another's.
+///
+/// # Errors
+/// [`ImageError::Missing`]; [`ImageError::Engine`].
+pub async fn named(runtime: &dyn Runtime, name: &str) -> Result<Image, ImageError> {
+    let image = runtime.image(name).await.map_err(ImageError::engine("look for an image"))?;
+    image.ok_or_else(|| ImageError::Missing { what: format!("image {name:?}"), command: format!("joinder build node-image --tag {name}") })
 }
 
 /// The newest load balancer image.

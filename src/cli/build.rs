@@ -1,0 +1,55 @@
+//! `joinder build node-image`.
+
+use super::args::NodeImageArgs;
+use super::context::{Signals, engine};
+use super::diag;
+use super::exit::Exit;
+use crate::image::{self, ImageError, ImagePlan, ImageRequest, Progress};
+use crate::sys::clock::human;
+use crate::sys::env;
+
+pub(super) async fn node_image(args: NodeImageArgs) -> Exit {
+    let request = ImageRequest { kubernetes: args.kubernetes, etcd: args.etcd, tag: args.tag, mirror: args.mirror };
+    let plan = match ImagePlan::new(&request) {
+        Ok(plan) => plan,
+        Err(e) => return diag::fail(Exit::BadCommandLine, &e.into()),
+    };
+    if args.print_plan {
+        diag::say(&plan.to_string());
+        return Exit::Passed;
+    }
+    let signals = Signals::listen();
+    let built = match engine().await {
+        Ok(runtime) => image::build(&plan, runtime.as_ref(), &env::cache_dir(), &signals.stop, &show).await,
+        Err(e) => return diag::fail(Exit::BadEnvironment, &e.into()),
+    };
+    match built {
+        Ok(built) => {
+            let how = if built.reused { "is there already" } else { "is built" };
+            diag::say(&format!("{} {how}, with {}", built.node, built.load_balancer));
+            if built.left.is_empty() {
+                return Exit::Passed;
+            }
+            diag::say(&format!("error: could not remove {}", built.left.join("; ")));
+            Exit::Left
+        }
+        Err(e) => diag::fail(exit(&e, &signals), &e.into()),
+    }
+}
+
+fn exit(error: &ImageError, signals: &Signals) -> Exit {
+    match signals.caught() {
+        Some(caught) if error.is_stop() => Exit::Signal(caught),
+        Some(_) | None => Exit::BadEnvironment,
+    }
+}
+
+fn show(progress: Progress) {
+    let line = match progress {
+        Progress::Waiting { stage } => format!("  {stage}: another build makes it, waiting"),
+        Progress::Reused { stage } => format!("  {stage}: there already"),
+        Progress::Started { stage } => format!("  {stage} …"),
+        Progress::Finished { stage, took } => format!("  {stage}: made in {}", human(took)),
+    };
+    diag::say(&line);
+}
