@@ -100,6 +100,20 @@ async fn what_can_never_be_removed_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_engine_that_goes_away_for_good_ends_the_run_and_is_named() {
+    let all = calls("parallel").await;
+    for nth in (1..=all.len()).step_by(5) {
+        for way in [Way::Refuse(Fault::Unreachable), Way::Hang] {
+            let rig = Rig::new();
+            rig.engine.disturb(When::From(nth), way);
+            let ran = rig.run(&workflow("one", "parallel"), "r1", &Stop::new()).await;
+            assert!(ran.result.left && ran.result.failed.is_some(), "from call {nth}, {way:?}: {:?}", ran.result);
+            assert!(ran.told_left().iter().any(|told| told.starts_with("list of containers: ")), "{:?}", ran.told_left());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_leaves_nothing_also_where_no_delete_took_place() {
     let tasks = [
         ("no delete", "{name: init, init: {}}"),

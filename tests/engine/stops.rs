@@ -87,6 +87,23 @@ async fn a_stop_ends_a_boot_whose_agent_never_answers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stop_does_not_wait_for_a_call_that_hangs_and_removes_what_it_makes_later() {
+    let rig = Rig::new();
+    let target = "one-control-plane-2".to_owned();
+    rig.engine.disturb(When::Next { op: "create container", target, times: 1 }, Way::Late(Duration::from_secs(25)));
+    let stop = Stop::new();
+    let signal = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        stop.soft.cancel();
+    };
+    let plan = workflow("one", "parallel");
+    let (ran, ()) = tokio::join!(rig.run(&plan, "r1", &stop), signal);
+    assert_eq!(ran.outcomes()[0], Outcome::Stopped);
+    assert_eq!((ran.left, ran.result.left), (vec![], false));
+    assert!(ran.took < Duration::from_mins(1), "{:?}", ran.took);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stop_does_not_wait_for_a_jitter() {
     let rig = Rig::new();
     let plan = plan(

@@ -18,6 +18,8 @@ pub struct Call {
 pub enum When {
     /// The one with this number, from 1.
     Nth(usize),
+    /// The one with this number, and all after it: the engine has gone.
+    From(usize),
     /// The next `times` calls of this kind on this target.
     Next {
         /// [`Call::op`].
@@ -54,6 +56,7 @@ impl Rules {
         self.0.iter_mut().find_map(|(when, way)| {
             let met = match when {
                 When::Nth(n) => *n == nth,
+                When::From(n) => *n <= nth,
                 When::Next { op, target, times } => {
                     let met = *times > 0 && *op == call.op && *target == call.target;
                     *times -= usize::from(met);
