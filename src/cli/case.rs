@@ -46,6 +46,7 @@ pub(super) async fn world(
         lifetime,
         limits: CreateLimits::default(),
         removal: REMOVAL,
+        logs: None,
         runtime: runtime.clone(),
         events: events.clone(),
         cluster: None,

@@ -74,6 +74,7 @@ async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::
                 break;
             }
         };
+        world.logs = Some(if plans.len() == 1 { dir.join("nodes") } else { dir.join(case_name(plan)).join("nodes") });
         events.tell(case::started(plan, &world));
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         whole.failed = whole.failed.or(result.failed);
@@ -146,6 +147,11 @@ fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
     let _ = std::fs::remove_file(&latest);
     let _ = std::os::unix::fs::symlink(run, &latest);
     Ok(base.join(run))
+}
+
+/// The file's name without its ending: the case's folder when there are several.
+fn case_name(plan: &Plan) -> String {
+    Path::new(&plan.file).file_stem().map_or_else(|| "case".into(), |s| s.to_string_lossy().into_owned())
 }
 
 fn describe(plan: &Plan) -> String {

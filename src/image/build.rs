@@ -26,7 +26,7 @@ const TOOL_BYTES: u64 = 120 << 20;
 const NODE_BYTES: u64 = 3500 << 20;
 
 /// What a build says while it works.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Another build makes this stage; this one waits for it.
     Waiting {

@@ -9,12 +9,15 @@ use super::judge::judge;
 use super::policy::{self, Turn};
 use crate::event::{Event, Judgement, Outcome, Verdict};
 use crate::step::{self, StepError, World};
-use crate::sys::clock::Stamp;
+use crate::sys::clock::{Stamp, human};
 use crate::sys::stop::Stop;
 use crate::workflow::{Plan, PlannedTask, Step};
 
 /// How long a step may take to end after its limit has passed or a stop came, before its work is dropped.
 const LAST_WORDS: Duration = Duration::from_secs(15);
+
+/// How long the nodes' logs may take: an engine that hangs must not hold the cleanup up.
+const LOGS: Duration = Duration::from_mins(1);
 
 /// What a case came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,8 +56,9 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
             (_, Outcome::Skipped { .. }) | (Step::Expect, _) => made,
             _ => true,
         };
-        if counts {
-            result.failed.get_or_insert_with(|| task.name.clone());
+        if counts && result.failed.is_none() {
+            result.failed = Some(task.name.clone());
+            keep_logs(world, stop).await;
         }
         world.events.tell(Event::TaskFinished { index: at + 1, name: task.name.clone(), outcome, counts, took });
     }
@@ -66,6 +70,22 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
         observer.stop().await;
     }
     result
+}
+
+/// The nodes' logs, before cleanup takes the nodes away.
+async fn keep_logs(world: &World, stop: &Stop) {
+    if let (Some(cluster), Some(dir)) = (&world.cluster, &world.logs) {
+        let missing = tokio::select! {
+            missing = cluster.export_logs(dir) => missing,
+            () = stop.soft.cancelled() => vec!["stopped".to_owned()],
+            () = sleep(LOGS) => vec![format!("not all were there after {}", human(LOGS))],
+        };
+        let text = format!("logs of the nodes are in {}", dir.display());
+        world.events.tell(Event::Note { text });
+        if !missing.is_empty() {
+            world.events.tell(Event::Warning { text: format!("not all logs could be read: {}", missing.join("; ")) });
+        }
+    }
 }
 
 /// Removes all that the run has made, also after a soft stop.

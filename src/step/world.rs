@@ -1,5 +1,6 @@
 //! What steps work on.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ pub struct World {
     pub limits: CreateLimits,
     /// How long removing may take.
     pub removal: Duration,
+    /// Where the nodes' logs go when a task fails.
+    pub logs: Option<PathBuf>,
     /// The engine.
     pub runtime: Arc<dyn Runtime>,
     /// Hears of everything.

@@ -109,6 +109,7 @@ async fn an_engine_that_goes_away_for_good_ends_the_run_and_is_named() {
             let ran = rig.run(&workflow("one", "parallel"), "r1", &Stop::new()).await;
             assert!(ran.result.left && ran.result.failed.is_some(), "from call {nth}, {way:?}: {:?}", ran.result);
             assert!(ran.told_left().iter().any(|told| told.starts_with("list of containers: ")), "{:?}", ran.told_left());
+            assert!(ran.took < Duration::from_mins(15), "from call {nth}, {way:?}: {:?}", ran.took);
         }
     }
 }

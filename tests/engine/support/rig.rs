@@ -96,6 +96,7 @@ impl Rig {
     pub(crate) async fn run_and(&self, plan: &Plan, id: &str, stop: &Stop, retain: bool) -> Ran {
         let events = Bus::new();
         let mut heard = events.subscribe();
+        let logs = tempfile::tempdir().expect("a folder");
         let mut world = World {
             topology: plan.topology.clone(),
             images: Images { node: "node".into(), kubernetes: None, etcd: Some("3.6.16".into()), load_balancer: Some("balancer".into()) },
@@ -105,6 +106,7 @@ impl Rig {
             lifetime: Lifetime::Process,
             limits: CreateLimits::default(),
             removal: Duration::from_mins(2),
+            logs: Some(logs.path().to_owned()),
             runtime: Arc::new(Deadline::new(Arc::new(self.engine.clone()), Limits::default())),
             events: events.clone(),
             cluster: None,
