@@ -12,9 +12,13 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::protocol::{Call, Reply, Request, Said};
 use crate::sys::clock::human;
+
+/// How long an agent that cannot be written to may take to say why.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Why an agent did not do what it was asked.
 #[derive(Debug, Error)]
@@ -50,8 +54,15 @@ type Calls = Arc<Mutex<Inner>>;
 #[derive(Default)]
 struct Inner {
     open: HashMap<u64, mpsc::UnboundedSender<Said>>,
-    /// Set when the connection has ended.
+    /// Set when the connection has ended; the first reason stays.
     lost: Option<String>,
+}
+
+/// No more replies can come: whoever waits for one is told.
+fn lose(calls: &Calls, said: &str) {
+    let mut inner = calls.lock().unwrap_or_else(PoisonError::into_inner);
+    inner.lost.get_or_insert_with(|| said.trim().to_owned());
+    inner.open.clear();
 }
 
 /// A connection to the agent of one node. Dropping it ends the agent and all that it runs.
@@ -62,6 +73,12 @@ pub struct Agent {
     calls: Calls,
     /// The two tasks that move bytes; they end with the connection, or with this.
     _tasks: JoinSet<()>,
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        lose(&self.calls, "the connection was closed");
+    }
 }
 
 /// One piece of the agent's output.
@@ -76,13 +93,23 @@ impl Agent {
     ) -> Self {
         let (out, mut requests) = mpsc::unbounded_channel::<Request>();
         let calls = Calls::default();
+        let end = CancellationToken::new();
+        let ended = end.clone();
         let mut tasks = JoinSet::new();
+        let asked = calls.clone();
         tasks.spawn(async move {
             while let Some(request) = requests.recv().await {
                 let Ok(mut line) = serde_json::to_vec(&request) else { continue };
                 line.push(b'\n');
-                if input.write_all(&line).await.is_err() || input.flush().await.is_err() {
-                    break;
+                let written = async {
+                    input.write_all(&line).await?;
+                    input.flush().await
+                };
+                if let Err(e) = written.await {
+                    // Its output says why, if it says anything; otherwise nobody would ever answer.
+                    let _ = timeout(LAST_WORDS, ended.cancelled()).await;
+                    lose(&asked, &format!("cannot write to it: {e}"));
+                    return;
                 }
             }
             let _ = input.shutdown().await;
@@ -97,9 +124,8 @@ impl Agent {
                     Err(e) => said.push_str(&e),
                 }
             }
-            let mut inner = heard.lock().unwrap_or_else(PoisonError::into_inner);
-            inner.lost = Some(said.trim().to_owned());
-            inner.open.clear();
+            lose(&heard, &said);
+            end.cancel();
         });
         Self { node: node.to_owned(), next: AtomicU64::new(1), out, calls, _tasks: tasks }
     }
@@ -192,5 +218,127 @@ impl Drop for Replies {
         if open {
             self.cancel();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use futures_util::stream;
+    use tokio::io::{AsyncBufReadExt, BufReader, DuplexStream, Lines, duplex};
+
+    use super::super::Pipe;
+    use super::*;
+
+    /// The node's end of a connection.
+    struct Far {
+        requests: Lines<BufReader<DuplexStream>>,
+        output: mpsc::UnboundedSender<Piece>,
+    }
+
+    impl Far {
+        async fn request(&mut self) -> Request {
+            let line = self.requests.next_line().await.expect("read").expect("a request");
+            serde_json::from_str(&line).expect("JSON")
+        }
+
+        fn reply(&self, id: u64, said: Said) {
+            let line = serde_json::to_string(&Reply { id, said }).expect("JSON") + "\n";
+            // In two pieces: an engine's pieces are not lines.
+            let (a, b) = line.split_at(line.len() / 2);
+            for part in [a, b] {
+                self.output.send(Ok((Pipe::Out, Bytes::copy_from_slice(part.as_bytes())))).expect("somebody listens");
+            }
+        }
+    }
+
+    fn connect() -> (Agent, Far) {
+        let (input, requests) = duplex(1024);
+        let (output, pieces) = mpsc::unbounded_channel();
+        let pieces = stream::unfold(pieces, async |mut pieces| pieces.recv().await.map(|piece| (piece, pieces)));
+        (Agent::over("cp-1", input, pieces.boxed()), Far { requests: BufReader::new(requests).lines(), output })
+    }
+
+    fn run() -> Call {
+        Call::Run { argv: vec!["x".into()], env: BTreeMap::new() }
+    }
+
+    const LIMIT: Duration = Duration::from_secs(5);
+
+    #[tokio::test(start_paused = true)]
+    async fn replies_find_who_asked_in_any_order() {
+        let (agent, mut far) = connect();
+        let (mut a, mut b) = (agent.call(run()), agent.call(Call::Usage));
+        let (first, second) = (far.request().await, far.request().await);
+        assert!(matches!((&first.call, &second.call), (Call::Run { .. }, Call::Usage)));
+        far.reply(second.id, Said::Done);
+        far.reply(first.id, Said::Started { pid: 1 });
+        far.reply(first.id, Said::Exited { code: Some(0), signal: None });
+        assert!(matches!(b.next().await, Ok(Said::Done)));
+        assert!(matches!(a.next().await, Ok(Said::Started { pid: 1 })));
+        assert!(matches!(a.next().await, Ok(Said::Exited { code: Some(0), .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lost_connection_is_told_with_what_the_agent_wrote_to_standard_error() {
+        let (agent, far) = connect();
+        let mut before = agent.call(run());
+        far.output.send(Ok((Pipe::Err, Bytes::from_static(b"exec format error\n")))).expect("sent");
+        drop(far);
+        let error = before.next().await.expect_err("it is lost");
+        assert_eq!(error.to_string(), "lost the agent in cp-1: exec format error");
+        let error = agent.ask(Call::Hello, LIMIT).await.expect_err("it stays lost");
+        assert!(matches!(error, AgentError::Lost { .. }), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_takes_no_more_requests_is_lost() {
+        let (agent, far) = connect();
+        let Far { requests, output } = far;
+        drop(requests);
+        let mut replies = agent.call(run());
+        let error = timeout(LIMIT, replies.next()).await.expect("told in time").expect_err("it is lost");
+        assert!(error.to_string().starts_with("lost the agent in cp-1: cannot write to it"), "{error}");
+        drop(output);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn replies_that_outlive_their_agent_end() {
+        let (agent, _far) = connect();
+        let mut replies = agent.call(run());
+        drop(agent);
+        let said = timeout(LIMIT, replies.next()).await.expect("told in time");
+        assert!(matches!(said, Err(AgentError::Lost { .. })), "{said:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn late_and_refused_are_told_apart() {
+        let (agent, mut far) = connect();
+        let error = agent.ask(Call::Members, LIMIT).await.expect_err("nobody answers");
+        assert_eq!(error.to_string(), "cp-1: the agent did not answer in 5.0s");
+        let late = far.request().await.id;
+        assert!(matches!(far.request().await.call, Call::Cancel { of } if of == late), "what nobody waits for is cancelled");
+        let answer = async {
+            let id = far.request().await.id;
+            far.reply(late, Said::Done);
+            far.reply(id, Said::Failed { why: "no etcd".into() });
+        };
+        let (error, ()) = tokio::join!(agent.ask(Call::Members, LIMIT), answer);
+        assert_eq!(error.expect_err("refused").to_string(), "cp-1: no etcd");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn dropped_replies_cancel_a_call_that_goes_on_and_no_other() {
+        let (agent, mut far) = connect();
+        let mut done = agent.call(run());
+        let id = far.request().await.id;
+        far.reply(id, Said::Exited { code: Some(0), signal: None });
+        done.next().await.expect("it ended");
+        drop(done);
+        let going = agent.call(run());
+        let id = far.request().await.id;
+        drop(going);
+        assert!(matches!(far.request().await.call, Call::Cancel { of } if of == id), "the one that had ended is not cancelled");
     }
 }

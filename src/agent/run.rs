@@ -5,20 +5,24 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::protocol::{Pipe, Said};
 use super::serve::Answers;
 use crate::sys::clock::Stamp;
+use crate::sys::wait::{Look, Patience, wait};
 
 /// How long output may go on after the process has ended: a child that it left behind may hold the pipe for ever.
 const DRAIN: Duration = Duration::from_secs(1);
+/// Between two looks at a group that was asked to end.
+const GLANCE: Duration = Duration::from_millis(20);
 
 pub(super) async fn run(
     argv: &[String],
@@ -56,17 +60,27 @@ pub(super) async fn run(
     }
 }
 
+/// TERM to the whole group, and KILL to what is left of it after `grace`: also children that outlive the process.
 async fn end_group(child: &mut Child, pid: u32, grace: Duration) -> std::io::Result<std::process::ExitStatus> {
     let group = Pid::from_raw(i32::try_from(pid).unwrap_or(0));
     // Group 0 would be the agent's own.
     if group.as_raw() > 0 {
+        let end = Instant::now() + grace;
         let _ = killpg(group, Signal::SIGTERM);
-        if let Ok(status) = timeout(grace, child.wait()).await {
-            // What ignores TERM and outlives its parent goes too.
+        let ended = timeout_at(end, child.wait()).await;
+        let patience = Patience { limit: end - Instant::now(), every: GLANCE, stop: CancellationToken::new() };
+        let empty = wait("end of the process group", &patience, || async {
+            match killpg(group, None) {
+                Err(Errno::ESRCH) => Look::Done(()),
+                Ok(()) | Err(_) => Look::NotYet(String::new()),
+            }
+        });
+        if empty.await.is_err() {
             let _ = killpg(group, Signal::SIGKILL);
+        }
+        if let Ok(status) = ended {
             return status;
         }
-        let _ = killpg(group, Signal::SIGKILL);
     }
     child.wait().await
 }

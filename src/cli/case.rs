@@ -41,7 +41,7 @@ pub(super) async fn world(
     Ok(World {
         topology: topology.clone(),
         images,
-        overrides: Overrides { kubeadm: args.kubeadm.clone(), kubelet: args.kubelet.clone(), etcd: args.etcd.clone() },
+        overrides: Overrides { joinder: None, kubeadm: args.kubeadm.clone(), kubelet: args.kubelet.clone(), etcd: args.etcd.clone() },
         run: run.to_owned(),
         lifetime,
         limits: CreateLimits::default(),

@@ -9,7 +9,7 @@ use super::{case, diag};
 use crate::cluster::Topology;
 use crate::event::{self, Bus, Event};
 use crate::report::{Reporter, Verbosity};
-use crate::runner::{self, CaseResult};
+use crate::runner;
 use crate::runtime::label::Lifetime;
 use crate::spec::{ClusterSpec, EtcdSpec, Expectations, Join, Nodes, NodesReady, Order};
 use crate::sys::clock::Stamp;
@@ -96,7 +96,7 @@ async fn execute(args: &CreateArgs, plan: &Plan) -> Result<Exit, (Exit, anyhow::
     if failed && !args.nodes.retain {
         result.left = runner::clean_up(&mut world, &signals.stop).await.is_err();
     }
-    let exit = exit(&result, &signals);
+    let exit = Exit::of(&result, signals.caught());
     events.tell(Event::RunFinished { exit: exit.code(), took: Stamp::now().since(began) });
     events.close();
     reporter.join_all().await;
@@ -104,15 +104,6 @@ async fn execute(args: &CreateArgs, plan: &Plan) -> Result<Exit, (Exit, anyhow::
         diag::say(&hint(&plan.topology.name, args.nodes_only));
     }
     Ok(exit)
-}
-
-fn exit(result: &CaseResult, signals: &Signals) -> Exit {
-    match signals.caught() {
-        Some(caught) => Exit::Signal(caught),
-        None if result.failed.is_some() => Exit::Failed,
-        None if result.undecided => Exit::Undecided,
-        None => Exit::Passed,
-    }
 }
 
 fn hint(name: &str, nodes_only: bool) -> String {

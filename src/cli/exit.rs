@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::runner::CaseResult;
 use crate::sys::signal::Caught;
 
 /// What a command came to. The order of the variants is the order of precedence.
@@ -30,6 +31,17 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// What a run comes to, the first that applies.
+    pub(super) fn of(result: &CaseResult, caught: Option<Caught>) -> Self {
+        match caught {
+            Some(caught) => Self::Signal(caught),
+            None if result.failed.is_some() => Self::Failed,
+            None if result.undecided => Self::Undecided,
+            None if result.left => Self::Left,
+            None => Self::Passed,
+        }
+    }
+
     /// The number.
     pub fn code(self) -> u8 {
         match self {
@@ -51,5 +63,25 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_that_applies_from_the_top_decides() {
+        let result = |failed: bool, undecided, left| CaseResult { failed: failed.then(|| "join".to_owned()), undecided, left };
+        for (result, caught, code) in [
+            (result(false, false, false), None, 0),
+            (result(false, false, true), None, 101),
+            (result(false, true, true), None, 102),
+            (result(true, true, true), None, 100),
+            (result(true, false, true), Some(Caught::Interrupt), 130),
+            (result(false, false, false), Some(Caught::Terminate), 143),
+        ] {
+            assert_eq!(Exit::of(&result, caught).code(), code, "{result:?} {caught:?}");
+        }
     }
 }

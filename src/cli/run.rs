@@ -84,21 +84,11 @@ async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::
             break;
         }
     }
-    let exit = broken.as_ref().map_or_else(|| exit(&whole, &signals), |(exit, _)| *exit);
+    let exit = broken.as_ref().map_or_else(|| Exit::of(&whole, signals.caught()), |(exit, _)| *exit);
     events.tell(Event::RunFinished { exit: exit.code(), took: Stamp::now().since(began) });
     events.close();
     reporter.join_all().await;
     broken.map_or(Ok(exit), Err)
-}
-
-fn exit(whole: &CaseResult, signals: &Signals) -> Exit {
-    match signals.caught() {
-        Some(caught) => Exit::Signal(caught),
-        None if whole.failed.is_some() => Exit::Failed,
-        None if whole.undecided => Exit::Undecided,
-        None if whole.left => Exit::Left,
-        None => Exit::Passed,
-    }
 }
 
 /// Every problem of every file.

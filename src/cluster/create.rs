@@ -47,6 +47,14 @@ pub enum CreateError {
         /// Whose it is.
         owner: String,
     },
+    /// A network has the name that the cluster's own would get.
+    #[error("a network {name:?} is there already, {owner}: choose another --name")]
+    NetworkTaken {
+        /// The name.
+        name: String,
+        /// Whose it is.
+        owner: String,
+    },
     /// The engine refused.
     #[error(transparent)]
     Engine(#[from] RuntimeError),

@@ -34,12 +34,15 @@ pub struct Found {
 
 impl Found {
     fn describe(&self) -> String {
-        let owner = self.owner.as_ref().and_then(|o| o.parse::<Owner>().ok());
-        match owner {
-            Some(owner) if owner.is_alive() => format!("run {} of a joinder that still runs ({owner})", self.run),
-            Some(_) => format!("left behind by run {}, whose process is gone (`joinder gc` removes it)", self.run),
-            None => format!("made by run {}", self.run),
-        }
+        describe(&self.run, self.owner.as_deref())
+    }
+}
+
+fn describe(run: &str, owner: Option<&str>) -> String {
+    match owner.and_then(|o| o.parse::<Owner>().ok()) {
+        Some(owner) if owner.is_alive() => format!("run {run} of a joinder that still runs ({owner})"),
+        Some(_) => format!("left behind by run {run}, whose process is gone (`joinder gc` removes it)"),
+        None => format!("made by run {run}"),
     }
 }
 
@@ -150,13 +153,19 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, load_balancer })
 }
 
-/// Refuses a name that a cluster has.
+/// Refuses a name that a cluster or a network has: Docker before 25 makes a second network of the same name, and then takes
+/// neither.
 ///
 /// # Errors
-/// [`CreateError::NameTaken`] with whose it is.
+/// [`CreateError::NameTaken`] or [`CreateError::NetworkTaken`] with whose it is.
 pub async fn refuse_taken(name: &str, runtime: &dyn Runtime) -> Result<(), CreateError> {
     if let Some(found) = clusters(runtime).await?.into_iter().find(|c| c.name == name) {
         return Err(CreateError::NameTaken { name: name.to_owned(), owner: found.describe() });
+    }
+    if let Some(network) = runtime.networks(&[]).await?.into_iter().find(|n| n.name == name) {
+        let text = |key: &str| network.labels.get(key).map(String::as_str);
+        let owner = text(label::RUN).map_or_else(|| "not made by joinder".to_owned(), |run| describe(run, text(label::OWNER)));
+        return Err(CreateError::NetworkTaken { name: name.to_owned(), owner });
     }
     Ok(())
 }

@@ -141,6 +141,14 @@ impl Node {
     /// # Errors
     /// [`NodeError::Boot`] with the container's last lines when it ends or does not get there in time.
     pub async fn boot(plan: &NodePlan, runtime: &Arc<dyn Runtime>, limits: &BootLimits) -> Result<Self, NodeError> {
+        let stopped = || WaitError::Stopped { what: format!("boot of {}", plan.name) };
+        tokio::select! {
+            () = limits.stop.cancelled() => Err(NodeError::Boot { wait: stopped(), log: String::new() }),
+            node = Self::come_up(plan, runtime, limits) => node,
+        }
+    }
+
+    async fn come_up(plan: &NodePlan, runtime: &Arc<dyn Runtime>, limits: &BootLimits) -> Result<Self, NodeError> {
         let node = match Self::attach(plan.name.clone(), plan.role, plan.index, plan.address, runtime, limits.containerd).await {
             Ok(node) => node,
             Err(e) => return Err(explain(e, &plan.name, runtime).await),

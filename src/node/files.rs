@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -10,9 +10,11 @@ use super::path;
 use crate::agent;
 use crate::runtime::Archive;
 
-/// Binaries of the user's own that replace those of the image.
+/// Binaries that replace the usual ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
+    /// joinder itself, to serve as the agent; the running program when not said.
+    pub joinder: Option<PathBuf>,
     /// kubeadm.
     pub kubeadm: Option<PathBuf>,
     /// kubelet.
@@ -33,7 +35,8 @@ const PODS: &str = "10.244.0.0/16";
 pub(super) fn archive(index: u8, gateway: Ipv4Addr, others: &[(u8, Ipv4Addr)], overrides: &Overrides) -> io::Result<Vec<u8>> {
     let mut archive = Archive::default();
     // The running program, whichever way it was called: it is linked statically.
-    archive.file(agent::PATH, 0o755, &std::fs::read("/proc/self/exe")?)?;
+    let joinder = overrides.joinder.as_deref().unwrap_or(Path::new("/proc/self/exe"));
+    archive.file(agent::PATH, 0o755, &std::fs::read(joinder)?)?;
     // Pods must not inherit the engine's 127.0.0.11: CoreDNS would forward to itself and stop with "Loop detected".
     archive.file(path::RESOLV, 0o644, format!("nameserver {gateway}\n").as_bytes())?;
     archive.file(path::NETWORK, 0o755, network_script(others).as_bytes())?;

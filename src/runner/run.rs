@@ -9,12 +9,15 @@ use super::judge::judge;
 use super::policy::{self, Turn};
 use crate::event::{Event, Judgement, Outcome, Verdict};
 use crate::step::{self, StepError, World};
-use crate::sys::clock::Stamp;
+use crate::sys::clock::{Stamp, human};
 use crate::sys::stop::Stop;
 use crate::workflow::{Plan, PlannedTask, Step};
 
-/// How long a step may take to end after its limit has passed, before its work is dropped.
+/// How long a step may take to end after its limit has passed or a stop came, before its work is dropped.
 const LAST_WORDS: Duration = Duration::from_secs(15);
+
+/// How long the nodes' logs may take: an engine that hangs must not hold the cleanup up.
+const LOGS: Duration = Duration::from_mins(1);
 
 /// What a case came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub struct CaseResult {
 /// Runs all tasks, tells of each exactly once, and removes what is left unless `retain`.
 pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> CaseResult {
     let mut result = CaseResult::default();
+    // Is there something that no delete has removed yet?
+    let mut made = false;
     for warning in &plan.topology.warnings {
         world.events.tell(Event::Warning { text: warning.clone() });
     }
@@ -46,15 +51,19 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
         };
         let counts = policy::counts(&outcome, &judgements, task.ignore_error);
         result.undecided |= judgements.iter().any(|j| j.verdict == Verdict::Undecided);
-        result.left |= task.step == Step::Delete && !matches!(outcome, Outcome::Passed | Outcome::Skipped { .. });
+        made = match (&task.step, &outcome) {
+            (Step::Delete, Outcome::Passed) => false,
+            (_, Outcome::Skipped { .. }) | (Step::Expect, _) => made,
+            _ => true,
+        };
         if counts && result.failed.is_none() {
             result.failed = Some(task.name.clone());
             keep_logs(world, stop).await;
         }
         world.events.tell(Event::TaskFinished { index: at + 1, name: task.name.clone(), outcome, counts, took });
     }
-    // A workflow without a delete task, or whose delete task failed, leaves nothing behind either.
-    if !retain && (!plan.tasks.iter().any(|t| t.step == Step::Delete) || result.left) {
+    // A workflow without a delete task, or whose delete task failed or never had its turn, leaves nothing behind either.
+    if !retain && made {
         result.left = clean_up(world, stop).await.is_err();
     }
     if let Some(observer) = world.observer.take() {
@@ -69,6 +78,7 @@ async fn keep_logs(world: &World, stop: &Stop) {
         let missing = tokio::select! {
             missing = cluster.export_logs(dir) => missing,
             () = stop.soft.cancelled() => vec!["stopped".to_owned()],
+            () = sleep(LOGS) => vec![format!("not all were there after {}", human(LOGS))],
         };
         let text = format!("logs of the nodes are in {}", dir.display());
         world.events.tell(Event::Note { text });
@@ -107,15 +117,21 @@ async fn carry_out(task: &PlannedTask, world: &mut World, stop: &Stop) -> Outcom
     let part = stop.part();
     let late = CancellationToken::new();
     let limit = async {
-        sleep(task.limit).await;
-        late.cancel();
-        part.soft.cancel();
+        tokio::select! {
+            () = stop.soft.cancelled(), if task.step != Step::Delete => {}
+            () = sleep(task.limit) => {
+                late.cancel();
+                part.soft.cancel();
+            }
+        }
         sleep(LAST_WORDS).await;
     };
     let ended = tokio::select! {
+        biased;
         ended = dispatch(task, world, &part) => Some(ended),
         () = limit => None,
-        () = stop.hard.cancelled() => None,
+        // delete ends at once by itself, and says what it leaves
+        () = stop.hard.cancelled(), if task.step != Step::Delete => None,
     };
     if late.is_cancelled() {
         return Outcome::TimedOut { limit: task.limit };

@@ -179,6 +179,11 @@ pub struct Exec {
 /// The engine. Each call names what it was about in its error; removing what is not there succeeds.
 #[async_trait]
 pub trait Runtime: Send + Sync {
+    /// Was a call given up on that may yet make something? Only who limits calls can know.
+    fn owes(&self) -> bool {
+        false
+    }
+
     /// Asks the engine who it is.
     async fn engine(&self) -> Result<Engine>;
 

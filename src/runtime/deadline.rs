@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,12 +34,24 @@ impl Default for Limits {
 pub struct Deadline {
     inner: Arc<dyn Runtime>,
     limits: Limits,
+    /// Calls that make something and were not answered, or not yet.
+    unanswered: AtomicUsize,
 }
 
 impl Deadline {
     /// `inner`, each call limited.
     pub fn new(inner: Arc<dyn Runtime>, limits: Limits) -> Self {
-        Self { inner, limits }
+        Self { inner, limits, unanswered: AtomicUsize::new(0) }
+    }
+
+    /// A call that makes something. One that is given up on, here or by who asked, stays counted.
+    async fn making(&self, op: &'static str, target: &str, call: impl Future<Output = Result<()>>) -> Result<()> {
+        self.unanswered.fetch_add(1, Ordering::Relaxed);
+        let made = limited(self.limits.long, op, target, call).await;
+        if !made.as_ref().is_err_and(|e| e.is(Fault::Late)) {
+            self.unanswered.fetch_sub(1, Ordering::Relaxed);
+        }
+        made
     }
 }
 
@@ -55,6 +68,10 @@ async fn limited<T>(limit: Duration, op: &'static str, target: &str, call: impl 
 
 #[async_trait]
 impl Runtime for Deadline {
+    fn owes(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed) > 0
+    }
+
     async fn engine(&self) -> Result<Engine> {
         limited(self.limits.short, "reach", "the container engine", self.inner.engine()).await
     }
@@ -65,7 +82,7 @@ impl Runtime for Deadline {
         limited(self.limits.short, "inspect container", name, self.inner.container(name)).await
     }
     async fn create(&self, spec: &ContainerSpec) -> Result<()> {
-        limited(self.limits.long, "create container", &spec.name, self.inner.create(spec)).await
+        self.making("create container", &spec.name, self.inner.create(spec)).await
     }
     async fn start(&self, name: &str) -> Result<()> {
         limited(self.limits.long, "start container", name, self.inner.start(name)).await
@@ -95,7 +112,7 @@ impl Runtime for Deadline {
         limited(self.limits.short, "list networks with", &labels.join(" "), self.inner.networks(labels)).await
     }
     async fn create_network(&self, spec: &NetworkSpec) -> Result<()> {
-        limited(self.limits.long, "create network", &spec.name, self.inner.create_network(spec)).await
+        self.making("create network", &spec.name, self.inner.create_network(spec)).await
     }
     async fn remove_network(&self, name: &str) -> Result<()> {
         limited(self.limits.long, "remove network", name, self.inner.remove_network(name)).await

@@ -44,6 +44,11 @@ impl Joiner {
         self.commands.stop.soft.is_cancelled()
     }
 
+    /// Waits until ordinary work is to end.
+    pub(super) async fn until_stopped(&self) {
+        self.commands.stop.soft.cancelled().await;
+    }
+
     /// Joins one node.
     pub(super) async fn join(&self, node: &Node) -> Result<(), StepError> {
         let control_plane = node.role == Role::ControlPlane;

@@ -24,12 +24,20 @@ pub(super) async fn run(joiner: &Arc<Joiner>, nodes: &[Arc<Node>], join: &Join, 
     for (at, node) in nodes.iter().enumerate() {
         let delay = random.as_mut().map_or(Duration::ZERO, |(most, random)| most.mul_f64(random.f64()));
         let (joiner, node, slots, barrier) = (joiner.clone(), node.clone(), slots.clone(), barrier.clone());
+        // The first ones get their slots here: one that came too late for its own would keep the others at the barrier.
+        let slot = if at < most { slots.clone().try_acquire_owned().ok() } else { None };
         joins.spawn(async move {
-            let _slot = slots.acquire().await;
+            let _slot = match slot {
+                Some(slot) => Some(slot),
+                None => slots.acquire_owned().await.ok(),
+            };
             if at < most {
                 barrier.wait().await;
             }
-            sleep(delay).await;
+            tokio::select! {
+                () = joiner.until_stopped() => {}
+                () = sleep(delay) => {}
+            }
             (node.index, if joiner.stopped() { Ok(()) } else { joiner.join(&node).await })
         });
     }

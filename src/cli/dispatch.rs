@@ -1,0 +1,54 @@
+//! From the command line to the verb.
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::args::{Build, Cli, Command, Create, Delete, Export, Get};
+use super::exit::Exit;
+use super::{build, create, delete, diag, exec, export, gc, get, run};
+
+/// Reads the command line and does what it says.
+pub fn main() -> Exit {
+    // One provider for all TLS in the process; a second call would only say that there is one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            let shown = e.print();
+            let asked = matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if asked && shown.is_ok() { Exit::Passed } else { Exit::BadCommandLine };
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("cannot start")),
+    };
+    let exit = runtime.block_on(dispatch(cli));
+    // A blocked read of standard input must not keep the process alive.
+    runtime.shutdown_background();
+    exit
+}
+
+async fn dispatch(cli: Cli) -> Exit {
+    match cli.command {
+        Command::Run(args) => run::run(args).await,
+        Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
+        Command::Create(Create::Cluster(args)) => create::cluster(args).await,
+        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args.name).await,
+        Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
+        Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output).await,
+        Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
+        Command::Exec(args) => exec::exec(&args).await,
+        Command::Export(Export::Logs { cluster, dir }) => export::logs(&cluster.name, dir).await,
+        Command::Gc => gc::collect().await,
+        Command::Agent => serve().await,
+    }
+}
+
+/// Inside a node: serves the host on standard input and output.
+async fn serve() -> Exit {
+    match crate::agent::serve(tokio::io::stdin(), tokio::io::stdout()).await {
+        Ok(()) => Exit::Passed,
+        Err(e) => diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("the agent cannot read its input")),
+    }
+}

@@ -1,1 +1,0 @@
-//! An engine in memory, for tests. Filled in below.

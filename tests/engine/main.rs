@@ -1,0 +1,10 @@
+//! Whole workflows on an engine in memory, with nodes that are played: what happens when engine, node or kubeadm fail, and
+//! in which order it is told.
+
+mod clashes;
+mod event_order;
+mod failures;
+mod inventory;
+mod nodes;
+mod stops;
+mod support;

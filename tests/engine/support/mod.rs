@@ -1,0 +1,8 @@
+//! A fake engine, nodes that play their part, and a run over both.
+
+mod agent;
+mod kubernetes;
+mod rig;
+
+pub(crate) use agent::{Nodes, Script};
+pub(crate) use rig::{Ran, Rig, plan, workflow};

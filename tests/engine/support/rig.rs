@@ -1,0 +1,133 @@
+//! One engine, its nodes, and runs on them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use joinder::cluster::{CreateLimits, Images};
+use joinder::event::{Bus, Event, Outcome};
+use joinder::node::Overrides;
+use joinder::runner::{self, CaseResult};
+use joinder::runtime::deadline::{Deadline, Limits};
+use joinder::runtime::fake::FakeEngine;
+use joinder::runtime::label::{self, Labels, Lifetime};
+use joinder::spec::Workflow;
+use joinder::step::World;
+use joinder::sys::stop::Stop;
+use joinder::workflow::{self, Plan};
+use tokio::time::Instant;
+
+use super::Nodes;
+
+/// No run may take longer, in virtual time.
+const MOST: Duration = Duration::from_hours(1);
+/// After a run, for what the engine may still carry out.
+const AFTER: Duration = Duration::from_mins(10);
+
+/// A plan from a workflow's text.
+pub(crate) fn plan(text: &str) -> Plan {
+    let workflow: Workflow = serde_saphyr::from_str(text).expect("well formed");
+    workflow::plan(&workflow, "test.yaml", None).expect("it fits together")
+}
+
+/// Create, init, join in this order, delete, with expectations.
+pub(crate) fn workflow(name: &str, order: &str) -> Plan {
+    plan(&format!(
+        "{{version: 2, cluster: {{name: {name}, controlPlanes: 3, workers: 1}}, tasks: [
+           {{name: create, timeout: 5m, create: {{}}}},
+           {{name: init, timeout: 5m, init: {{}}, expect: {{members: {{voters: 1}}}}}},
+           {{name: join, timeout: 5m, join: {{order: {order}}},
+             expect: {{members: {{voters: 3, learners: 0}}, promotion: {{max: 30s}}, nodes: {{ready: 4, within: 10s}}}}}},
+           {{name: delete, force: true, delete: {{}}}}]}}"
+    ))
+}
+
+/// What a run came to.
+pub(crate) struct Ran {
+    pub(crate) result: CaseResult,
+    pub(crate) events: Vec<Event>,
+    /// How long it took, in virtual time.
+    pub(crate) took: Duration,
+    /// What still carries the run's label some time later.
+    pub(crate) left: Vec<String>,
+}
+
+impl Ran {
+    /// How each task ended, in order. Exactly one end for each is checked by [`Rig::run`].
+    pub(crate) fn outcomes(&self) -> Vec<Outcome> {
+        let end = |e: &Event| if let Event::TaskFinished { outcome, .. } = e { Some(outcome.clone()) } else { None };
+        self.events.iter().filter_map(end).collect()
+    }
+
+    /// Why the first task failed that did.
+    pub(crate) fn reason(&self) -> String {
+        let reason = |o: Outcome| if let Outcome::Failed { reason } = o { Some(reason) } else { None };
+        self.outcomes().into_iter().find_map(reason).unwrap_or_default()
+    }
+
+    /// What the last cleaning could not remove.
+    pub(crate) fn told_left(&self) -> Vec<String> {
+        let left = |e: &Event| if let Event::Cleaned { left, .. } = e { Some(left.clone()) } else { None };
+        self.events.iter().rev().find_map(left).unwrap_or_default()
+    }
+}
+
+/// An engine with nodes that work.
+pub(crate) struct Rig {
+    pub(crate) engine: FakeEngine,
+    pub(crate) nodes: Nodes,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        let nodes = Nodes::default();
+        let engine = FakeEngine::new(Arc::new(nodes.clone()));
+        let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
+        engine.add_image("node", Labels::new(), [file("/kind/version", "v1.36.3\n"), file("/etc/kubernetes/pki/ca.crt", "CA")]);
+        engine.add_image("balancer", Labels::new(), []);
+        Self { engine, nodes }
+    }
+
+    /// Runs a plan as the run `id`.
+    pub(crate) async fn run(&self, plan: &Plan, id: &str, stop: &Stop) -> Ran {
+        self.run_and(plan, id, stop, false).await
+    }
+
+    /// Runs a plan and keeps the cluster where `retain`.
+    pub(crate) async fn run_and(&self, plan: &Plan, id: &str, stop: &Stop, retain: bool) -> Ran {
+        let events = Bus::new();
+        let mut heard = events.subscribe();
+        let logs = tempfile::tempdir().expect("a folder");
+        let mut world = World {
+            topology: plan.topology.clone(),
+            images: Images { node: "node".into(), kubernetes: None, etcd: Some("3.6.16".into()), load_balancer: Some("balancer".into()) },
+            // any small file: nobody starts it
+            overrides: Overrides { joinder: Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into()), ..Overrides::default() },
+            run: id.to_owned(),
+            lifetime: Lifetime::Process,
+            limits: CreateLimits::default(),
+            removal: Duration::from_mins(2),
+            logs: Some(logs.path().to_owned()),
+            runtime: Arc::new(Deadline::new(Arc::new(self.engine.clone()), Limits::default())),
+            events: events.clone(),
+            cluster: None,
+            observer: None,
+        };
+        let began = Instant::now();
+        let run = tokio::time::timeout(MOST, runner::run(plan, &mut world, stop, retain));
+        let result = run.await.expect("a run ends, whatever the engine does");
+        let took = began.elapsed();
+        assert!(world.observer.is_none(), "nobody watches after the end");
+        drop(world);
+        tokio::time::sleep(AFTER).await;
+        events.close();
+        let mut told = Vec::new();
+        while let Some(next) = heard.recv().await {
+            told.push(next.event);
+        }
+        let finished: Vec<usize> =
+            told.iter().filter_map(|e| if let Event::TaskFinished { index, .. } = e { Some(*index) } else { None }).collect();
+        assert_eq!(finished, (1..=plan.tasks.len()).collect::<Vec<_>>(), "each task is told to be finished exactly once");
+        let left = self.engine.holds(&[format!("{}={id}", label::RUN)]);
+        Ran { result, events: told, took, left }
+    }
+}
