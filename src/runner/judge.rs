@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
-use crate::event::{Judgement, Member, Verdict};
+use crate::event::{Event, Judgement, Member, Verdict, Work};
 use crate::expect;
 use crate::node::Role;
 use crate::spec::{Expectations, Members, NodesReady};
@@ -38,7 +38,12 @@ pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, st
         all.extend(expect::promotion(promotion, &observer.record(), began, ended.max(Stamp::now())));
     }
     if let Some(nodes) = &wanted.nodes {
-        all.push(ready(cluster, nodes, stop).await);
+        let judgement = ready(cluster, nodes, stop).await;
+        if judgement.verdict == Verdict::Pass {
+            let took = Stamp::now().since(ended);
+            world.events.tell(Event::Worked { work: Work::Ready, on: cluster.name.clone(), began: ended, took });
+        }
+        all.push(judgement);
     }
     all
 }
