@@ -48,12 +48,10 @@ pub(super) enum Build {
     NodeImage(NodeImageArgs),
 }
 
-/// Examples:
-///   joinder build node-image
-///   joinder build node-image --kubernetes v1.37.2 --etcd 3.7.3
-///   joinder build node-image --kubernetes ./_output/bin --etcd ./bin
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Examples:\n  joinder build node-image\n  joinder build node-image --kubernetes v1.37.2 --etcd 3.7.3\n  joinder build node-image --kubernetes ./_output/bin --etcd ./bin"
+)]
 pub(super) struct NodeImageArgs {
     /// Kubernetes: a version, built from its Go modules, or a folder with the binaries
     #[arg(long, value_name = "VERSION|DIR", default_value = default_versions::KUBERNETES)]
@@ -140,11 +138,10 @@ pub(super) enum Output {
     Json,
 }
 
-/// Examples:
-///   joinder create cluster --control-plane-nodes 3
-///   joinder create cluster --name b --control-plane-nodes 3 --worker-nodes 1 --order serial
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Examples:\n  joinder create cluster --control-plane-nodes 3\n  joinder create cluster --name b --control-plane-nodes 3 --worker-nodes 1 --order serial"
+)]
 pub(super) struct CreateArgs {
     #[command(flatten)]
     pub(super) nodes: NodeArgs,
@@ -182,11 +179,10 @@ pub(super) enum JoinOrder {
     Parallel,
 }
 
-/// Examples:
-///   joinder exec joinder-control-plane-1 -- kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes
-///   joinder exec @all -- crictl ps
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Examples:\n  joinder exec joinder-control-plane-1 -- kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes\n  joinder exec @all -- crictl ps"
+)]
 pub(super) struct ExecArgs {
     #[command(flatten)]
     pub(super) cluster: NameArgs,
@@ -197,11 +193,10 @@ pub(super) struct ExecArgs {
     pub(super) command: Vec<String>,
 }
 
-/// Examples:
-///   joinder run workflows/join/parallel.yaml
-///   joinder run workflows/join/serial.yaml --kubeadm ./kubeadm
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(
+    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm"
+)]
 pub(super) struct RunArgs {
     /// Workflow files, or folders with *.yaml files
     #[arg(required = true, value_name = "FILE|DIR")]

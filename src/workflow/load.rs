@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use serde::Deserialize;
 use thiserror::Error;
 
 use crate::spec::Workflow;
@@ -61,10 +62,28 @@ pub fn load(path: &Path) -> Result<Workflow, LoadError> {
     if text.trim().is_empty() {
         return Err(not_text("it is empty"));
     }
-    let workflow: Workflow = serde_saphyr::from_str(&text).map_err(|e| LoadError::Syntax { file: file.clone(), report: e.to_string() })?;
-    if workflow.version != 2 {
-        let report = format!("version: {} is not supported yet, only 2 is", workflow.version);
-        return Err(LoadError::Syntax { file, report });
+    let syntax = |report: String| LoadError::Syntax { file: file.clone(), report };
+    // Asked first: a file of another version breaks this one's rules everywhere.
+    if let Ok(Versioned { version: Some(version) }) = serde_saphyr::from_str(&text)
+        && version != 2
+    {
+        let kinder = if version == 1 { " (version 1 is kinder's language; it is not run yet)" } else { "" };
+        return Err(syntax(format!("version: {version} is not supported, only 2 is{kinder}")));
     }
+    let workflow: Workflow = serde_saphyr::from_str(&text).map_err(|e| syntax(teach(&e.to_string(), &file)))?;
     Ok(workflow)
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: Option<u32>,
+}
+
+/// The parser's words for somebody who does not know the parser.
+fn teach(report: &str, file: &str) -> String {
+    report
+        .replace("<input>", file)
+        .replace(", set DuplicateKeyPolicy in Options if acceptable", "")
+        .replace("invalid u8", "not a whole number from 0 to 255")
+        .replace("invalid usize", "not a whole number")
 }

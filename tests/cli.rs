@@ -1,0 +1,112 @@
+//! The binary from outside: help, bad files, exit codes. Needs no engine.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn joinder(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_joinder"))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        // nothing here may reach an engine
+        .env("DOCKER_HOST", "unix:///nonexistent/engine.sock")
+        .env("COLUMNS", "100")
+        .output()
+        .expect("joinder starts")
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn files(dir: &str) -> Vec<PathBuf> {
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(dir)];
+    let mut found = Vec::new();
+    while let Some(dir) = open.pop() {
+        for path in std::fs::read_dir(dir).expect("a folder").map(|e| e.expect("an entry").path()) {
+            if path.is_dir() { open.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_bad_file_is_refused_with_one_clear_text() {
+    for file in files("tests/bad") {
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let shown = format!("tests/bad/{name}.yaml");
+        let output = joinder(&["run", &shown]);
+        assert_eq!(output.status.code(), Some(3), "{name}: {}", error(&output));
+        insta::assert_snapshot!(format!("bad__{name}"), error(&output));
+    }
+}
+
+#[test]
+fn files_that_are_none_are_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (path, want) in [("no/such.yaml", "No such file"), (dir.path().to_str().expect("a path"), "has no *.yaml file")] {
+        let output = joinder(&["run", path]);
+        assert_eq!(output.status.code(), Some(3));
+        assert!(error(&output).contains(want), "{}", error(&output));
+    }
+}
+
+#[test]
+fn every_shipped_workflow_plans_and_touches_nothing() {
+    for file in files("workflows") {
+        let output = joinder(&["run", "--dry-run", &file.display().to_string()]);
+        assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), error(&output));
+    }
+}
+
+#[test]
+fn help_is_as_documented() {
+    for (name, args) in [
+        ("joinder", &["--help"][..]),
+        ("run", &["run", "--help"]),
+        ("create_cluster", &["create", "cluster", "--help"]),
+        ("build_node_image", &["build", "node-image", "--help"]),
+        ("exec", &["exec", "--help"]),
+    ] {
+        let output = joinder(args);
+        assert_eq!(output.status.code(), Some(0));
+        insta::assert_snapshot!(format!("help__{name}"), String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[test]
+fn no_engine_is_exit_4_with_a_remedy_and_leaves_no_files() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let artifacts = dir.path().join("a");
+    let output = joinder(&["run", "workflows/join/single.yaml", "--artifacts", artifacts.to_str().expect("a path")]);
+    assert_eq!(output.status.code(), Some(4));
+    insta::assert_snapshot!("no_engine", error(&output));
+    assert!(!artifacts.exists(), "nothing is made before the engine answers");
+    for args in [&["get", "clusters"][..], &["delete", "cluster"], &["gc"], &["create", "cluster"], &["exec", "x", "--", "true"]] {
+        let output = joinder(args);
+        assert_eq!(output.status.code(), Some(4), "{args:?}");
+        assert!(error(&output).contains("hint: is the engine running?"), "{args:?}: {}", error(&output));
+    }
+}
+
+#[test]
+fn a_bad_command_line_is_exit_2() {
+    for args in [
+        &["run"][..],
+        &["frobnicate"],
+        &["run", "x.yaml", "--frobnicate"],
+        &["create", "cluster", "--control-plane-nodes", "0"],
+        &["create", "cluster", "--name", "A_b"],
+        &["exec", "node"],
+    ] {
+        let output = joinder(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", error(&output));
+        assert!(error(&output).starts_with("error: "), "{args:?}: {}", error(&output));
+    }
+}
+
+#[test]
+fn the_plan_of_a_dry_run_is_shown() {
+    let output = joinder(&["run", "--dry-run", "workflows/join/five-parallel.yaml"]);
+    insta::assert_snapshot!("dry_run", error(&output));
+}
