@@ -142,13 +142,14 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
     let subnet = network::create(runtime.as_ref(), &topology.name, topology.subnet, label::with_role(labels.clone(), "network")).await?;
     let maker = Maker { creation, labels: &labels, subnet };
 
+    let ports = free_ports(topology.nodes.len() + 1).await?;
     let mut making = JoinSet::new();
-    for place in &topology.nodes {
-        making.spawn(maker.node(place));
+    for (place, port) in topology.nodes.iter().zip(&ports) {
+        making.spawn(maker.node(place, *port));
     }
     let balancer = async {
         match (&images.load_balancer, topology.load_balancer) {
-            (Some(image), true) => maker.load_balancer(image).await.map(Some),
+            (Some(image), true) => maker.load_balancer(image, ports[topology.nodes.len()]).await.map(Some),
             (Some(_) | None, _) => Ok(None),
         }
     };
@@ -184,7 +185,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// The work of making one node; owns all it needs, so that the nodes are made side by side.
-    fn node(&self, place: &NodePlace) -> impl Future<Output = Result<(Node, u16), CreateError>> + Send + use<> {
+    fn node(&self, place: &NodePlace, mut port: u16) -> impl Future<Output = Result<(Node, u16), CreateError>> + Send + use<> {
         let Creation { topology, images, overrides, limits, runtime, events, stop, .. } = *self.creation;
         let mut labels = label::with_role(self.labels.clone(), place.role.as_str());
         labels.insert(label::INDEX.into(), place.index.to_string());
@@ -212,22 +213,22 @@ impl Maker<'_> {
         async move {
             let began = Stamp::now();
             let mut tries = 0;
-            let port = loop {
-                let port = free_port().await?;
+            loop {
                 plan.container.ports = [(path::API_PORT, port)].into();
                 // A call in flight is never dropped: the engine would carry it out all the same.
                 if stop.is_cancelled() {
                     return Err(CreateError::Stopped);
                 }
                 match Node::create(&plan, &runtime).await {
-                    Ok(()) => break port,
+                    Ok(()) => break,
                     Err(NodeError::Engine(e)) if e.is(Fault::PortTaken) && tries < PORT_TRIES => {
                         tries += 1;
                         runtime.remove(&plan.name).await?;
+                        port = free_ports(1).await?[0];
                     }
                     Err(e) => return Err(e.into()),
                 }
-            };
+            }
             let up = Stamp::now();
             events.tell(Event::Worked { work: Work::CreateNode, on: plan.name.clone(), began, took: up.since(began) });
             let node = Node::boot(&plan, &runtime, &limits).await?;
@@ -237,13 +238,12 @@ impl Maker<'_> {
         }
     }
 
-    async fn load_balancer(&self, image: &str) -> Result<(LoadBalancer, u16), CreateError> {
+    async fn load_balancer(&self, image: &str, mut port: u16) -> Result<(LoadBalancer, u16), CreateError> {
         let Creation { topology, runtime, .. } = *self.creation;
         let name = topology.load_balancer_name();
         let address: Ipv4Addr = Topology::load_balancer_address(self.subnet);
         let mut tries = 0;
         loop {
-            let port = free_port().await?;
             let spec = ContainerSpec {
                 name: name.clone(),
                 image: image.to_owned(),
@@ -257,6 +257,7 @@ impl Maker<'_> {
                 Err(e) if e.is(Fault::PortTaken) && tries < PORT_TRIES => {
                     tries += 1;
                     runtime.remove(&name).await?;
+                    port = free_ports(1).await?[0];
                 }
                 Err(e) => return Err(e.into()),
             }
@@ -264,7 +265,23 @@ impl Maker<'_> {
     }
 }
 
-/// A port that is free on 127.0.0.1 now. It is written into the container and stays the same over restarts.
-async fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.local_addr()?.port())
+/// So many ports that are free on 127.0.0.1 now. They are written into containers and stay the same over restarts. All are
+/// held until the last one is found: one that was let go could be found again, and the second start would fail.
+async fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
+    let mut held = Vec::new();
+    for _ in 0..count {
+        held.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?);
+    }
+    held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_port_is_given_twice() {
+        let ports = free_ports(500).await.expect("there are more");
+        assert_eq!(ports.iter().collect::<std::collections::BTreeSet<_>>().len(), 500);
+    }
 }
