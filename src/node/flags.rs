@@ -2,7 +2,7 @@
 
 use crate::runtime::ContainerSpec;
 
-/// Capabilities beyond the engine's default set. Found by leaving one out at a time (`docs/rights.md` has what broke).
+/// Capabilities beyond the engine's default set. Found by leaving out one at a time: `docs/rights.md` has what broke.
 const CAPABILITIES: &[&str] = &[
     // mount, unshare and remount: systemd, containerd and the entry point
     "SYS_ADMIN",
@@ -10,8 +10,6 @@ const CAPABILITIES: &[&str] = &[
     "NET_ADMIN",
     // reading /dev/kmsg, without which the kubelet exits
     "SYSLOG",
-    // looking into the namespaces of other processes: containerd's CNI calls
-    "SYS_PTRACE",
 ];
 
 /// Sets what systemd, containerd and a kubelet need of their container.
