@@ -13,7 +13,7 @@ use super::gomod::Component;
 use super::host::{self, Need};
 use super::plan::{ImagePlan, Stage};
 use super::version::Version;
-use super::{golang, node, rootfs};
+use super::{find, golang, node, rootfs};
 use crate::runtime::label::{IMAGE, PLAN};
 use crate::runtime::{Image, Runtime};
 use crate::sys::clock::Stamp;
@@ -253,8 +253,7 @@ async fn named(runtime: &dyn Runtime, name: &str) -> Result<Option<Image>, Image
 /// Names of the images of this kind that were built from this plan.
 async fn with_plan(runtime: &dyn Runtime, kind: &str, digest: &str) -> Result<Vec<String>, ImageError> {
     let labels = [format!("{IMAGE}={kind}"), format!("{PLAN}={digest}")];
-    let images = runtime.images(&labels).await.map_err(ImageError::engine("look for the image"))?;
-    Ok(images.into_iter().flat_map(|image| image.tags).collect())
+    Ok(find::all(runtime, &labels).await?.into_iter().flat_map(|image| image.tags).collect())
 }
 
 /// Removes the image that had the name before, unless a container still needs it.

@@ -3,7 +3,7 @@
 use super::default_versions::{self, LOAD_BALANCER, NODE};
 use super::error::ImageError;
 use super::version::Version;
-use crate::runtime::label::{ETCD, IMAGE, KUBERNETES};
+use crate::runtime::label::{CREATED, ETCD, IMAGE, KUBERNETES};
 use crate::runtime::{Image, Runtime};
 
 /// The newest node image with these versions, however they are written (`v1.36.3` or `1.36.3`). Without a Kubernetes version
@@ -62,9 +62,36 @@ async fn newest(runtime: &dyn Runtime, labels: &[String]) -> Result<Option<Image
     Ok(all(runtime, labels).await?.into_iter().next())
 }
 
-async fn all(runtime: &dyn Runtime, labels: &[String]) -> Result<Vec<Image>, ImageError> {
+/// An image that somebody makes of one of ours inherits its labels, this one's time among them, but not its age.
+fn is_original(image: &Image) -> bool {
+    let label = image.labels.get(CREATED).and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    label.is_some_and(|at| at.as_second() == image.created)
+}
+
+/// The images with these labels that were built here, newest first.
+pub(super) async fn all(runtime: &dyn Runtime, labels: &[String]) -> Result<Vec<Image>, ImageError> {
     let mut images = runtime.images(labels).await.map_err(ImageError::engine("look for images"))?;
+    images.retain(is_original);
     // what carries no name was replaced by something newer
     images.sort_by_key(|image| (image.tags.is_empty(), std::cmp::Reverse(image.created)));
     Ok(images)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_made_of_ours_is_not_ours() {
+        let image = |created| Image {
+            id: "sha256:0".into(),
+            tags: vec!["x:1".into()],
+            labels: [(CREATED.to_owned(), "2026-12-01T13:50:46.243126967Z".to_owned())].into(),
+            size: 0,
+            created,
+        };
+        assert!(is_original(&image(1_796_133_046)));
+        assert!(!is_original(&image(1_796_133_047)), "committed or built from it later, with its labels");
+        assert!(!is_original(&Image { labels: crate::runtime::label::Labels::new(), ..image(1_796_133_046) }));
+    }
 }
