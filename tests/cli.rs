@@ -105,6 +105,52 @@ fn a_bad_command_line_is_exit_2() {
     }
 }
 
+/// An engine that accepts and never answers.
+#[test]
+fn a_signal_ends_the_wait_for_a_mute_engine() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    let dir = tempfile::tempdir().expect("a folder");
+    let socket = dir.path().join("engine.sock");
+    let engine = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let child = Command::new(env!("CARGO_BIN_EXE_joinder"))
+            .args(["run", "workflows/join/single.yaml"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("DOCKER_HOST", format!("unix://{}", socket.display()))
+            .env("ARTIFACTS", dir.path().join("a"))
+            .stderr(std::process::Stdio::null())
+            .spawn();
+        let mut child = child.expect("joinder starts");
+        // It has connected, so it listens to signals by now.
+        let _first = engine.accept().expect("a connection");
+        let _second = engine.accept().expect("a connection");
+        kill(Pid::from_raw(i32::try_from(child.id()).expect("a pid")), signal).expect("sent");
+        assert_eq!(child.wait().expect("ended").code(), Some(code));
+    }
+}
+
+#[test]
+fn folders_that_link_to_themselves_are_read_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows/join/single.yaml"), dir.path().join("one.yaml")).expect("copied");
+    for link in ["a", "b"] {
+        std::os::unix::fs::symlink(".", dir.path().join(link)).expect("linked");
+    }
+    let output = joinder(&["run", "--dry-run", dir.path().to_str().expect("a path")]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(error(&output).matches("one.yaml").count(), 1);
+}
+
+#[test]
+fn what_could_command_a_terminal_is_made_visible() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("hostile.yaml");
+    std::fs::write(&file, "version: 2\nsummary: \"a\\e[31mred\"\ncluster: {}\ntasks: [{name: init, init: {}}]\n").expect("written");
+    let output = joinder(&["run", "--dry-run", file.to_str().expect("a path")]);
+    assert!(error(&output).contains("a\\u{1b}[31mred"), "{}", error(&output));
+}
+
 #[test]
 fn the_plan_of_a_dry_run_is_shown() {
     let output = joinder(&["run", "--dry-run", "workflows/join/five-parallel.yaml"]);

@@ -1,7 +1,7 @@
 //! `joinder build node-image`.
 
 use super::args::NodeImageArgs;
-use super::context::{Signals, engine};
+use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
 use crate::image::{self, ImageError, ImagePlan, ImageRequest, Progress};
@@ -19,9 +19,9 @@ pub(super) async fn node_image(args: NodeImageArgs) -> Exit {
         return Exit::Passed;
     }
     let signals = Signals::listen();
-    let built = match engine().await {
-        Ok(runtime) => image::build(&plan, runtime.as_ref(), &env::cache_dir(), &signals.stop, &show).await,
-        Err(e) => return diag::fail(Exit::BadEnvironment, &e.into()),
+    let built = match signals.engine().await {
+        Ok((runtime, _)) => image::build(&plan, runtime.as_ref(), &env::cache_dir(), &signals.stop, &show).await,
+        Err(e) => return diag::fail(signals.or(Exit::BadEnvironment), &e.into()),
     };
     match built {
         Ok(built) => {

@@ -33,7 +33,7 @@ pub(super) async fn world(
     runtime: &Arc<dyn Runtime>,
     events: &Bus,
 ) -> anyhow::Result<World> {
-    cluster::refuse_taken(&topology.name, runtime.as_ref()).await?;
+    cluster::refuse_taken(topology, runtime.as_ref()).await?;
     let images = images(spec, topology, args, runtime.as_ref()).await?;
     for path in [&args.kubeadm, &args.kubelet, &args.etcd].into_iter().flatten() {
         check_binary(path)?;
@@ -52,6 +52,14 @@ pub(super) async fn world(
         cluster: None,
         observer: None,
     })
+}
+
+/// Tells what may be wrong with the choice of images.
+pub(super) fn doubts(world: &World) {
+    if world.images.kubernetes.is_none() {
+        let text = format!("image {} carries no label of joinder's: is it a node image?", world.images.node);
+        world.events.tell(Event::Warning { text });
+    }
 }
 
 /// The first event of a case.

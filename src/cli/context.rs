@@ -5,16 +5,18 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::runtime::deadline::{Deadline, Limits};
+use super::exit::Exit;
+use crate::runtime::deadline::{Deadline, Limits, limited};
 use crate::runtime::docker::DockerEngine;
-use crate::runtime::{Runtime, RuntimeError};
+use crate::runtime::{Engine, Fault, Runtime, RuntimeError};
 use crate::sys::signal::{Caught, listen};
 use crate::sys::stop::Stop;
 
-/// The engine, each call limited.
+/// The engine, each call limited, the first one too.
 pub(super) async fn engine() -> Result<Arc<dyn Runtime>, RuntimeError> {
-    let docker = Arc::new(DockerEngine::connect().await?);
-    Ok(Arc::new(Deadline::new(docker, Limits::default())))
+    let limits = Limits::default();
+    let docker = limited(limits.short, "reach", "the container engine", DockerEngine::connect()).await?;
+    Ok(Arc::new(Deadline::new(Arc::new(docker), limits)))
 }
 
 /// A stop that the first and second signal set.
@@ -32,6 +34,30 @@ impl Signals {
         let mut listener = JoinSet::new();
         listener.spawn(listen(stop.clone(), tx));
         Self { stop, caught, _listener: listener }
+    }
+
+    /// The engine and what it says of itself, unless a signal comes first.
+    pub(super) async fn engine(&self) -> Result<(Arc<dyn Runtime>, Engine), RuntimeError> {
+        let reach = async {
+            let runtime = engine().await?;
+            let about = runtime.engine().await?;
+            Ok((runtime, about))
+        };
+        tokio::select! {
+            biased;
+            () = self.stop.soft.cancelled() => Err(RuntimeError {
+                op: "reach",
+                target: "the container engine".into(),
+                said: "stopped".into(),
+                fault: Fault::Other,
+            }),
+            reached = reach => reached,
+        }
+    }
+
+    /// What an error comes to: a signal's code where one was caught, else `exit`.
+    pub(super) fn or(&self, exit: Exit) -> Exit {
+        self.caught().map_or(exit, Exit::Signal)
     }
 
     /// The first signal.

@@ -3,7 +3,7 @@
 use tokio::task::JoinSet;
 
 use super::args::{CreateArgs, JoinOrder};
-use super::context::{Signals, engine};
+use super::context::Signals;
 use super::exit::Exit;
 use super::{case, diag};
 use crate::cluster::Topology;
@@ -39,9 +39,10 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
         cluster: spec,
         topology,
     };
-    match execute(&args, &plan).await {
+    let signals = Signals::listen();
+    match execute(&args, &plan, &signals).await {
         Ok(exit) => exit,
-        Err((exit, error)) => diag::fail(exit, &error),
+        Err((exit, error)) => diag::fail(signals.or(exit), &error),
     }
 }
 
@@ -73,11 +74,9 @@ fn tasks(args: &CreateArgs, topology: &Topology) -> Vec<PlannedTask> {
     tasks
 }
 
-async fn execute(args: &CreateArgs, plan: &Plan) -> Result<Exit, (Exit, anyhow::Error)> {
+async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
     let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
-    let signals = Signals::listen();
-    let runtime = engine().await.map_err(|e| environment(e.into()))?;
-    let about = runtime.engine().await.map_err(|e| environment(e.into()))?;
+    let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
     let run = random::word(8).map_err(|e| environment(e.into()))?;
     let events = Bus::new();
     let mut world =
@@ -90,6 +89,7 @@ async fn execute(args: &CreateArgs, plan: &Plan) -> Result<Exit, (Exit, anyhow::
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
     events.tell(case::started(plan, &world));
+    case::doubts(&world);
     // Kept while it goes well; what a failure leaves is removed unless --retain.
     let mut result = runner::run(plan, &mut world, &signals.stop, true).await;
     let failed = result.failed.is_some() || signals.caught().is_some();

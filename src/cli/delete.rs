@@ -1,7 +1,7 @@
 //! `joinder delete cluster`.
 
 use super::case::REMOVAL;
-use super::context::{Signals, engine};
+use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
 use crate::cluster;
@@ -10,9 +10,9 @@ use crate::runtime::label;
 /// Removes what carries the cluster's label. A cluster that is not there is gone already: that is no error, as in kind.
 pub(super) async fn cluster(name: &str) -> Exit {
     let signals = Signals::listen();
-    let runtime = match engine().await {
-        Ok(runtime) => runtime,
-        Err(e) => return diag::fail(Exit::BadEnvironment, &e.into()),
+    let runtime = match signals.engine().await {
+        Ok((runtime, _)) => runtime,
+        Err(e) => return diag::fail(signals.or(Exit::BadEnvironment), &e.into()),
     };
     let labels = [format!("{}={name}", label::CLUSTER)];
     let gone = cluster::remove(runtime.as_ref(), &labels, REMOVAL, &signals.stop.hard).await;
@@ -28,5 +28,5 @@ pub(super) async fn cluster(name: &str) -> Exit {
         ));
         return Exit::Left;
     }
-    signals.caught().map_or(Exit::Passed, Exit::Signal)
+    signals.or(Exit::Passed)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::args::ExecArgs;
-use super::context::{Signals, engine};
+use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
 use crate::agent::{Call, Pipe, Said};
@@ -19,14 +19,17 @@ const ATTACH: Duration = Duration::from_secs(10);
 /// Runs the command in the nodes one after the other; the first exit code that is not 0 is the answer.
 pub(super) async fn exec(args: &ExecArgs) -> Exit {
     let signals = Signals::listen();
-    match run(args, &signals.stop).await {
-        Ok(exit) => signals.caught().map_or(exit, Exit::Signal),
-        Err(e) => diag::fail(Exit::BadEnvironment, &e),
+    match run(args, &signals).await {
+        Ok(exit) => signals.or(exit),
+        // Nobody reads on (`| head -1`): there is nothing to say, and nobody to say it to.
+        Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => Exit::Unexpected,
+        Err(e) => diag::fail(signals.or(Exit::BadEnvironment), &e),
     }
 }
 
-async fn run(args: &ExecArgs, stop: &Stop) -> anyhow::Result<Exit> {
-    let runtime = engine().await?;
+async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
+    let stop = &signals.stop;
+    let (runtime, _) = signals.engine().await?;
     let cluster = cluster::attach(&runtime, &args.cluster.name, ATTACH).await?;
     let nodes = select(&cluster, &args.node);
     if nodes.is_empty() {

@@ -6,12 +6,12 @@ use anyhow::Context;
 use tokio::task::JoinSet;
 
 use super::args::RunArgs;
-use super::context::{Signals, engine};
+use super::context::Signals;
 use super::exit::Exit;
 use super::{case, diag};
 use crate::cluster;
 use crate::event::{self, Bus, Event};
-use crate::report::{Artifacts, Reporter, Verbosity};
+use crate::report::{Artifacts, Reporter, Verbosity, plain};
 use crate::runner::{self, CaseResult};
 use crate::runtime::label::Lifetime;
 use crate::sys::clock::Stamp;
@@ -27,21 +27,20 @@ pub(super) async fn run(args: RunArgs) -> Exit {
         }
     };
     if args.dry_run {
-        diag::say(&plans.iter().map(describe).collect::<Vec<_>>().join("\n"));
+        diag::say(&plain(&plans.iter().map(describe).collect::<Vec<_>>().join("\n")));
         return Exit::Passed;
     }
-    match execute(&args, &plans).await {
+    let signals = Signals::listen();
+    match execute(&args, &plans, &signals).await {
         Ok(exit) => exit,
-        Err((exit, error)) => diag::fail(exit, &error),
+        Err((exit, error)) => diag::fail(signals.or(exit), &error),
     }
 }
 
-async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::Error)> {
+async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
     let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
     let began = Stamp::now();
-    let signals = Signals::listen();
-    let runtime = engine().await.map_err(|e| environment(e.into()))?;
-    let about = runtime.engine().await.map_err(|e| environment(e.into()))?;
+    let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
     let run = random::word(8).map_err(|e| environment(e.into()))?;
     let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
     let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
@@ -64,7 +63,7 @@ async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::
         Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
         Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
     }
-    for plan in plans {
+    for (at, plan) in plans.iter().enumerate() {
         let lifetime = if args.nodes.retain { Lifetime::Kept } else { Lifetime::Process };
         let world = case::world(&plan.cluster, &plan.topology, &args.nodes, &run, lifetime, &runtime, &events).await;
         let mut world = match world {
@@ -74,8 +73,9 @@ async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::
                 break;
             }
         };
-        world.logs = Some(if plans.len() == 1 { dir.join("nodes") } else { dir.join(case_name(plan)).join("nodes") });
+        world.logs = Some(if plans.len() == 1 { dir.join("nodes") } else { dir.join(case_name(at, plan)).join("nodes") });
         events.tell(case::started(plan, &world));
+        case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         whole.failed = whole.failed.or(result.failed);
         whole.undecided |= result.undecided;
@@ -87,8 +87,14 @@ async fn execute(args: &RunArgs, plans: &[Plan]) -> Result<Exit, (Exit, anyhow::
     let exit = broken.as_ref().map_or_else(|| Exit::of(&whole, signals.caught()), |(exit, _)| *exit);
     events.tell(Event::RunFinished { exit: exit.code(), took: Stamp::now().since(began) });
     events.close();
-    reporter.join_all().await;
-    broken.map_or(Ok(exit), Err)
+    let summaries = reporter.join_all().await;
+    let incomplete = summaries.into_iter().find_map(|s| s.artifacts.and_then(Result::err));
+    match (broken, incomplete) {
+        (Some(broken), _) => Err(broken),
+        // A verdict whose record is torn is none that anybody could check.
+        (None, Some(why)) if exit == Exit::Passed => Err(environment(anyhow::anyhow!("the artifacts are incomplete: {why}"))),
+        (None, _) => Ok(exit),
+    }
 }
 
 /// Every problem of every file.
@@ -120,8 +126,10 @@ fn files(path: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
         match std::fs::read_dir(&dir) {
             Err(e) => problems.push(format!("error: cannot read folder {}: {e}", dir.display())),
             Ok(entries) => {
-                for path in entries.flatten().map(|e| e.path()) {
-                    if path.is_dir() {
+                for entry in entries.flatten() {
+                    let path = entry.path();
+                    // Links to folders are not followed: they may lead round in circles.
+                    if entry.file_type().is_ok_and(|t| t.is_dir()) {
                         open.push(path);
                     } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml") {
                         found.push(path);
@@ -149,9 +157,10 @@ fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
     Ok(base.join(run))
 }
 
-/// The file's name without its ending: the case's folder when there are several.
-fn case_name(plan: &Plan) -> String {
-    Path::new(&plan.file).file_stem().map_or_else(|| "case".into(), |s| s.to_string_lossy().into_owned())
+/// The case's folder when there are several: its place and its file's name without the ending.
+fn case_name(at: usize, plan: &Plan) -> String {
+    let stem = Path::new(&plan.file).file_stem().map_or_else(|| "case".into(), |s| s.to_string_lossy());
+    format!("{:02}-{stem}", at + 1)
 }
 
 fn describe(plan: &Plan) -> String {

@@ -47,6 +47,14 @@ pub enum CreateError {
         /// Whose it is.
         owner: String,
     },
+    /// A container that is none of ours has a node's name.
+    #[error("container {name} is there already, made from {image} and not by joinder: choose another --name, or remove it")]
+    ContainerTaken {
+        /// The container.
+        name: String,
+        /// Its image.
+        image: String,
+    },
     /// A network has the name that the cluster's own would get.
     #[error("a network {name:?} is there already, {owner}: choose another --name")]
     NetworkTaken {
@@ -136,7 +144,7 @@ pub struct Creation<'a> {
 pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
     let Creation { topology, images, run, lifetime, runtime, events, .. } = *creation;
     let began = Stamp::now();
-    super::inventory::refuse_taken(&topology.name, runtime.as_ref()).await?;
+    super::inventory::refuse_taken(topology, runtime.as_ref()).await?;
     let labels = label::common(run, &topology.name, lifetime);
     let secrets = Secrets { token: format!("{}.{}", random::word(6)?, random::word(16)?), certificate_key: random::hex(32)? };
     let subnet = network::create(runtime.as_ref(), &topology.name, topology.subnet, label::with_role(labels.clone(), "network")).await?;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::create::Cluster;
-use crate::node::{Node, path};
+use crate::node::{Node, NodeError, path};
+use crate::runtime::{Fault, RuntimeError};
 use crate::sys::redact::Redactor;
 
 /// A journal of some minutes is a few megabytes.
@@ -38,8 +39,14 @@ impl Cluster {
     ///
     /// # Errors
     /// The engine's, as before `kubeadm init`.
-    pub async fn kubeconfig(&self, internal: bool) -> Result<String, crate::node::NodeError> {
-        let bytes = self.first().read(path::ADMIN_CONF).await?;
+    pub async fn kubeconfig(&self, internal: bool) -> Result<String, NodeError> {
+        let bytes = match self.first().read(path::ADMIN_CONF).await {
+            Err(NodeError::Engine(e)) if e.is(Fault::NotFound) => {
+                let said = format!("kubeadm init has not run there ({})", e.said);
+                return Err(NodeError::Engine(RuntimeError { said, ..e }));
+            }
+            read => read?,
+        };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let outside = format!("https://127.0.0.1:{}", self.host_port);
         Ok(if internal { text } else { text.replace(&format!("https://{}", self.endpoint), &outside) })
@@ -48,6 +55,9 @@ impl Cluster {
 
 async fn export_node(node: &Node, dir: PathBuf, redact: &Redactor) -> Vec<String> {
     let mut missing = Vec::new();
+    if let Ok(Some(state)) = node.trouble().await {
+        return vec![format!("{} {state}", node.name)];
+    }
     if let Err(e) = fs::create_dir_all(&dir) {
         return vec![format!("{}: {e}", dir.display())];
     }
@@ -61,6 +71,8 @@ async fn export_node(node: &Node, dir: PathBuf, redact: &Redactor) -> Vec<String
     for (name, from) in FOLDERS {
         let kept = match node.read_tar(from).await {
             Ok(tar) => unpack(&tar, &dir.join(name), redact).map_err(|e| e.to_string()),
+            // Before kubeadm has run there are none.
+            Err(NodeError::Engine(e)) if e.is(Fault::NotFound) => Ok(()),
             Err(e) => Err(e.to_string()),
         };
         missing.extend(kept.err().map(|why| format!("{}:{from}: {why}", node.name)));

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::create::{Cluster, CreateError, Secrets};
 use super::load_balancer::LoadBalancer;
 use super::remove::{Gone, remove};
+use super::topology::Topology;
 use crate::node::{Node, NodeError, Role, path};
 use crate::runtime::{Container, Runtime, RuntimeError, label};
 use crate::sys::owner::Owner;
@@ -153,12 +154,13 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, load_balancer })
 }
 
-/// Refuses a name that a cluster or a network has: Docker before 25 makes a second network of the same name, and then takes
-/// neither.
+/// Refuses names that are taken: the cluster's by a cluster or a network (Docker before 25 makes a second network of the same
+/// name, and then takes neither), or a node's by a container of anybody's.
 ///
 /// # Errors
-/// [`CreateError::NameTaken`] or [`CreateError::NetworkTaken`] with whose it is.
-pub async fn refuse_taken(name: &str, runtime: &dyn Runtime) -> Result<(), CreateError> {
+/// [`CreateError::NameTaken`], [`CreateError::NetworkTaken`] or [`CreateError::ContainerTaken`] with whose it is.
+pub async fn refuse_taken(topology: &Topology, runtime: &dyn Runtime) -> Result<(), CreateError> {
+    let name = topology.name.as_str();
     if let Some(found) = clusters(runtime).await?.into_iter().find(|c| c.name == name) {
         return Err(CreateError::NameTaken { name: name.to_owned(), owner: found.describe() });
     }
@@ -166,6 +168,11 @@ pub async fn refuse_taken(name: &str, runtime: &dyn Runtime) -> Result<(), Creat
         let text = |key: &str| network.labels.get(key).map(String::as_str);
         let owner = text(label::RUN).map_or_else(|| "not made by joinder".to_owned(), |run| describe(run, text(label::OWNER)));
         return Err(CreateError::NetworkTaken { name: name.to_owned(), owner });
+    }
+    let balancer = topology.load_balancer_name();
+    let ours = |name: &str| topology.nodes.iter().any(|n| n.name == name) || (topology.load_balancer && balancer == name);
+    if let Some(container) = runtime.containers(&[]).await?.into_iter().find(|c| ours(&c.name)) {
+        return Err(CreateError::ContainerTaken { name: container.name, image: container.image });
     }
     Ok(())
 }

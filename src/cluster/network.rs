@@ -44,7 +44,7 @@ async fn create_at(runtime: &dyn Runtime, name: &str, subnet: Subnet, labels: La
         Err(mut e) if e.is(Fault::SubnetTaken) => {
             let all = runtime.networks(&[]).await.unwrap_or_default();
             let list: Vec<String> = all.into_iter().filter_map(|n| Some(format!("{} {}", n.name, n.subnet?))).collect();
-            e.said = format!("{} (wanted {subnet}; in use: {})", e.said, list.join(", "));
+            e.said = format!("{} (wanted {subnet}; in use: {}): choose another `subnet`, or leave it out", e.said, list.join(", "));
             Err(e)
         }
         done => done,

@@ -100,7 +100,7 @@ pub enum TopologyError {
         node: String,
     },
     /// The subnet is no /24.
-    #[error("subnet: {text:?} is no /24 such as 10.213.7.0/24")]
+    #[error("subnet: {text:?} is no /24 of private addresses such as 10.213.7.0/24")]
     BadSubnet {
         /// What was written.
         text: String,
@@ -182,7 +182,7 @@ fn bad_name(name: &str) -> Option<TopologyError> {
 
 fn parse_subnet(text: &str) -> Option<Subnet> {
     let address: Ipv4Addr = text.strip_suffix("/24")?.parse().ok()?;
-    (address.octets()[3] == 0).then(|| Subnet::of(address))
+    (address.octets()[3] == 0 && address.is_private()).then(|| Subnet::of(address))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub async fn node_image(runtime: &dyn Runtime, kubernetes: Option<&str>, etcd: O
 /// [`ImageError::Missing`]; [`ImageError::Engine`].
 pub async fn named(runtime: &dyn Runtime, name: &str) -> Result<Image, ImageError> {
     let image = runtime.image(name).await.map_err(ImageError::engine("look for an image"))?;
-    image.ok_or_else(|| ImageError::Missing { what: format!("image {name:?}"), command: format!("joinder build node-image --tag {name}") })
+    image.ok_or_else(|| ImageError::Missing { what: format!("image {name:?}"), command: "joinder build node-image".into() })
 }
 
 /// The newest load balancer image.

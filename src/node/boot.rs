@@ -207,6 +207,19 @@ impl Node {
         &self.agent
     }
 
+    /// What is wrong with its container, in words: `is paused`, `has exited with code 137`. `None` when it runs.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn trouble(&self) -> Result<Option<String>, RuntimeError> {
+        let container = self.runtime.container(&self.name).await?;
+        Ok(match (container.state.as_str(), container.exit_code) {
+            ("running", _) => None,
+            ("exited", Some(code)) => Some(format!("has exited with code {code}")),
+            (state, _) => Some(format!("is {state}")),
+        })
+    }
+
     /// Runs a command that should say nothing; what it says when it fails is the error.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         Event::KubeadmStarted { node, argv } => verbose.then(|| (Tone::Faint, format!("  {node}: {}", argv.join(" "))))?,
         Event::KubeadmPhase { node, phase, .. } => verbose.then(|| (Tone::Faint, format!("  {node}: [{phase}]")))?,
         Event::KubeadmFinished { node, error: Some(error), phase, .. } => {
-            (Tone::Bad, format!("  {node}: kubeadm failed in phase {}: {error}", phase.as_deref().unwrap_or("?")))
+            (Tone::Bad, format!("  {node}: kubeadm failed in phase {}: {error}", phase.as_deref().unwrap_or("before the first")))
         }
         Event::Member { id, name, moment, .. } => member(&id.to_string(), name, *moment),
         Event::Judged { judgement: j, .. } => {
@@ -39,7 +39,9 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
             (tone, format!("  {word} {}: wanted {}; saw {}", j.name, j.wanted, j.saw))
         }
         Event::Cleaned { removed, left } if left.is_empty() => (Tone::Faint, format!("  removed {} objects, nothing left", removed.len())),
-        Event::Cleaned { left, .. } => (Tone::Bad, format!("  LEFT BEHIND: {}", left.join("; "))),
+        Event::Cleaned { left, .. } => {
+            (Tone::Bad, format!("  LEFT BEHIND: {} (`joinder gc` removes it once this process has ended)", left.join("; ")))
+        }
         Event::Note { text } => (Tone::Faint, format!("  {text}")),
         Event::Warning { text } => (Tone::Doubt, format!("  warning: {text}")),
         Event::KubeadmFinished { .. } | Event::KubeadmLine { .. } | Event::Etcd { .. } | Event::Used { .. } | Event::RunFinished { .. } => {

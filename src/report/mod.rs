@@ -7,4 +7,4 @@ mod view;
 
 pub use jsonl::{ArtifactError, Artifacts};
 pub use summary::Summary;
-pub use view::{Reporter, Verbosity};
+pub use view::{Reporter, Verbosity, plain};

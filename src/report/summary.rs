@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::line::verdict;
-use super::view::paint;
-use crate::event::{Event, Judgement, Told, Verdict, Work};
+use super::view::{paint, plain};
+use crate::event::{Event, Judgement, Outcome, Told, Verdict, Work};
 use crate::sys::clock::human;
 
 /// Gathered from the events of one run.
@@ -13,6 +13,8 @@ use crate::sys::clock::human;
 pub struct Summary {
     /// Every judgement with its task.
     pub judgements: Vec<(String, Judgement)>,
+    /// Tasks that failed, with the reason, and whether that counts.
+    pub failed: Vec<(String, String, bool)>,
     /// The big pieces of work.
     pub work: Vec<(Work, String, Duration)>,
     /// Where the artifacts lie.
@@ -25,11 +27,18 @@ impl Summary {
         match &told.event {
             Event::Judged { task, judgement } => self.judgements.push((task.clone(), judgement.clone())),
             Event::Worked { work, on, took, .. } => self.work.push((*work, on.clone(), *took)),
+            Event::TaskFinished { name, outcome, counts, .. } => {
+                let reason = match outcome {
+                    Outcome::Failed { reason } | Outcome::NotStarted { reason } => reason.clone(),
+                    Outcome::TimedOut { limit } => format!("not done at its limit of {}", human(*limit)),
+                    Outcome::Passed | Outcome::Stopped | Outcome::Skipped { .. } => return,
+                };
+                self.failed.push((name.clone(), reason, *counts));
+            }
             Event::RunFinished { exit, took } => self.finished = Some((*exit, *took)),
             Event::RunStarted { .. }
             | Event::CaseStarted { .. }
             | Event::TaskStarted { .. }
-            | Event::TaskFinished { .. }
             | Event::NodeUp { .. }
             | Event::KubeadmStarted { .. }
             | Event::KubeadmLine { .. }
@@ -57,12 +66,17 @@ impl Summary {
         if !times.is_empty() {
             line(&format!("times      {}", times.join(", ")));
         }
+        for (task, reason, counts) in &self.failed {
+            let (tone, word) = verdict(if *counts { Verdict::Fail } else { Verdict::Known });
+            let word = if *counts { word } else { "IGNORED" };
+            line(&paint(tone, &plain(&format!("{word:<10} {task}: {reason}")), colour));
+        }
         let mut sorted: Vec<&(String, Judgement)> = self.judgements.iter().collect();
         sorted.sort_by_key(|(_, j)| std::cmp::Reverse(j.verdict));
         for (task, j) in sorted {
             let (tone, word) = verdict(j.verdict);
             let seen = if j.evidence.is_empty() { String::new() } else { format!(" (events {})", join(&j.evidence)) };
-            line(&paint(tone, &format!("{word:<10} {task} / {}: wanted {}; saw {}{seen}", j.name, j.wanted, j.saw), colour));
+            line(&paint(tone, &plain(&format!("{word:<10} {task} / {}: wanted {}; saw {}{seen}", j.name, j.wanted, j.saw)), colour));
         }
         match &self.artifacts {
             Some(Ok(path)) => line(&format!("artifacts  {}", path.display())),
@@ -73,7 +87,7 @@ impl Summary {
         line(&format!(
             "result     {} passed, {} failed, {} undecided in {}; exit code {exit}",
             count(Verdict::Pass),
-            count(Verdict::Fail),
+            count(Verdict::Fail) + self.failed.iter().filter(|(_, _, counts)| *counts).count(),
             count(Verdict::Undecided),
             human(took)
         ));

@@ -55,7 +55,7 @@ impl Reporter {
         self.summary.hear(told);
         let began = *self.began.get_or_insert(told.at);
         if let Some((tone, line)) = words(told, self.verbosity) {
-            Self::say(&format!("{:7.1}s {}\n", told.at.since(began).as_secs_f64(), paint(tone, &line, self.colour)));
+            Self::say(&format!("{:7.1}s {}\n", told.at.since(began).as_secs_f64(), paint(tone, &plain(&line), self.colour)));
         }
     }
 
@@ -63,6 +63,18 @@ impl Reporter {
         // Nobody reads it any more: the artifacts still tell.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
+}
+
+/// `text` with everything that could command a terminal made visible. It may come from files, nodes and programs.
+pub fn plain(text: &str) -> String {
+    text.chars().fold(String::new(), |mut all, c| {
+        if c.is_control() && c != '\n' {
+            all.extend(c.escape_default());
+        } else {
+            all.push(c);
+        }
+        all
+    })
 }
 
 /// `text` in the colour of its tone.

@@ -21,24 +21,42 @@ const SETTLE: Duration = Duration::from_secs(10);
 const READY: Duration = Duration::from_mins(2);
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(200);
+/// How long expectations are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Until they hold, or their time is up.
+    Until,
+    /// Once: the step has failed, and nothing will come that was not there.
+    Once,
+}
+
+impl Look {
+    fn limit(self, wanted: Duration) -> Duration {
+        match self {
+            Self::Until => wanted,
+            Self::Once => wanted.min(ASK),
+        }
+    }
+}
+
 /// One member's answer.
 const ASK: Duration = Duration::from_secs(3);
 
 /// Judges all expectations of a task that began at `began`; they are judged even where the step failed.
-pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, stop: &Stop) -> Vec<Judgement> {
+pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, look: Look, stop: &Stop) -> Vec<Judgement> {
     let mut all = Vec::new();
     let Some(cluster) = &world.cluster else {
         return all;
     };
     let ended = Stamp::now();
     if let Some(members) = &wanted.members {
-        all.push(settle(cluster, members, stop).await);
+        all.push(settle(cluster, members, look, stop).await);
     }
     if let (Some(promotion), Some(observer)) = (&wanted.promotion, &world.observer) {
         all.extend(expect::promotion(promotion, &observer.record(), began, ended.max(Stamp::now())));
     }
     if let Some(nodes) = &wanted.nodes {
-        let judgement = ready(cluster, nodes, stop).await;
+        let judgement = ready(cluster, nodes, look, stop).await;
         if judgement.verdict == Verdict::Pass {
             let took = Stamp::now().since(ended);
             world.events.tell(Event::Worked { work: Work::Ready, on: cluster.name.clone(), began: ended, took });
@@ -49,8 +67,8 @@ pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, st
 }
 
 /// Asks until the list is as wanted or the time is up; the last list decides.
-async fn settle(cluster: &Cluster, wanted: &Members, stop: &Stop) -> Judgement {
-    let end = Instant::now() + wanted.within.map_or(SETTLE, |w| w.0);
+async fn settle(cluster: &Cluster, wanted: &Members, look: Look, stop: &Stop) -> Judgement {
+    let end = Instant::now() + look.limit(wanted.within.map_or(SETTLE, |w| w.0));
     loop {
         let seen = settled_members(cluster).await;
         let judgement = expect::members(wanted, seen.as_deref().map_err(String::as_str));
@@ -74,14 +92,15 @@ async fn settled_members(cluster: &Cluster) -> Result<Vec<Member>, String> {
     Err(why.join("; "))
 }
 
-async fn ready(cluster: &Cluster, wanted: &NodesReady, stop: &Stop) -> Judgement {
-    let limit = wanted.within.map_or(READY, |w| w.0);
+async fn ready(cluster: &Cluster, wanted: &NodesReady, look: Look, stop: &Stop) -> Judgement {
+    let limit = look.limit(wanted.within.map_or(READY, |w| w.0));
     let began = Stamp::now();
     let patience = Patience { limit, every: EVERY, stop: stop.soft.clone() };
     let (verdict, saw) = match cluster.nodes_ready(wanted.ready, &patience).await {
         Ok(()) => (Verdict::Pass, format!("{} Ready after {}", wanted.ready, crate::sys::clock::human(Stamp::now().since(began)))),
         Err(WaitError::TimedOut { last, .. }) => (Verdict::Fail, last),
-        Err(e @ (WaitError::Never { .. } | WaitError::Stopped { .. })) => (Verdict::Undecided, e.to_string()),
+        Err(WaitError::Never { why, .. }) => (Verdict::Undecided, why),
+        Err(WaitError::Stopped { .. }) => (Verdict::Undecided, "nothing: it was stopped".to_owned()),
     };
     let wanted = format!("{} Ready within {}", wanted.ready, crate::sys::clock::human(limit));
     Judgement { name: "nodes".into(), verdict, wanted, saw, evidence: Vec::new() }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::judge::judge;
+use super::judge::{Look, judge};
 use super::policy::{self, Turn};
 use crate::event::{Event, Judgement, Outcome, Verdict};
 use crate::step::{self, StepError, World};
@@ -74,7 +74,13 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
 
 /// The nodes' logs, before cleanup takes the nodes away.
 async fn keep_logs(world: &World, stop: &Stop) {
-    if let (Some(cluster), Some(dir)) = (&world.cluster, &world.logs) {
+    let Some(cluster) = &world.cluster else { return };
+    for node in &cluster.nodes {
+        if let Ok(Some(state)) = node.trouble().await {
+            world.events.tell(Event::Warning { text: format!("container {} {state}", node.name) });
+        }
+    }
+    if let Some(dir) = &world.logs {
         let missing = tokio::select! {
             missing = cluster.export_logs(dir) => missing,
             () = stop.soft.cancelled() => vec!["stopped".to_owned()],
@@ -105,11 +111,15 @@ async fn one(task: &PlannedTask, world: &mut World, stop: &Stop) -> (Outcome, Ve
     let stop = if task.force { cleanup(stop) } else { stop.clone() };
     let (began, clock) = (Stamp::now(), Instant::now());
     let outcome = carry_out(task, world, &stop).await;
-    let judgements = if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, &stop).await };
+    let took = clock.elapsed();
+    let look = if outcome.passed() { Look::Until } else { Look::Once };
+    let judgements = if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, look, &stop).await };
     for judgement in &judgements {
         world.events.tell(Event::Judged { task: task.name.clone(), judgement: judgement.clone() });
     }
-    (outcome, judgements, clock.elapsed())
+    // Judging takes its own time, as long as the expectations allow; only what followed from the step is the task's.
+    let took = if outcome.passed() { clock.elapsed() } else { took };
+    (outcome, judgements, took)
 }
 
 /// Runs the step under the task's limit: when it passes, the step is told to stop and may end what runs in the nodes.

@@ -55,7 +55,11 @@ impl Deadline {
     }
 }
 
-async fn limited<T>(limit: Duration, op: &'static str, target: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
+/// `call`, cut off at `limit` as [`Fault::Late`].
+///
+/// # Errors
+/// Those of the call, and that one.
+pub async fn limited<T>(limit: Duration, op: &'static str, target: &str, call: impl Future<Output = Result<T>>) -> Result<T> {
     timeout(limit, call).await.unwrap_or_else(|_| {
         Err(RuntimeError {
             op,

@@ -46,8 +46,8 @@ impl DockerEngine {
         let socket = env::var("DOCKER_HOST").unwrap_or_else(|| DEFAULT_SOCKET.to_owned());
         let op = "reach the container engine at";
         if !socket.starts_with("unix://") {
-            let said = "only unix:// sockets are supported".to_owned();
-            return Err(RuntimeError { op, target: socket, said, fault: Fault::Unreachable });
+            let said = "only unix:// sockets are supported: name one in DOCKER_HOST, or unset it".to_owned();
+            return Err(RuntimeError { op, target: socket, said, fault: Fault::Other });
         }
         let path = socket.trim_start_matches("unix://");
         // Asked first because the API client hides which of the two it met.
