@@ -1,6 +1,6 @@
 //! The host's end: calls go out, replies come back to whoever asked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::process::Process;
 use super::protocol::{Call, Reply, Request, Said};
 use crate::sys::clock::human;
 
@@ -142,6 +143,11 @@ impl Agent {
         }
         let _ = self.out.send(Request { id, call });
         Replies { id, rx, calls: self.calls.clone(), out: self.out.clone(), node: self.node.clone() }
+    }
+
+    /// Starts a process in the node.
+    pub fn run(&self, argv: Vec<String>) -> Process {
+        Process::new(&self.node, self.call(Call::Run { argv, env: BTreeMap::new() }))
     }
 
     /// A call with one reply.

@@ -5,12 +5,14 @@
 mod cgroup;
 mod client;
 mod kube;
+mod process;
 mod protocol;
 mod run;
 mod serve;
 mod watch;
 
 pub use client::{Agent, AgentError, Piece, Replies};
+pub use process::{Output, Process};
 pub use protocol::{Call, Pipe, Reply, Request, Said};
 pub use serve::serve;
 

@@ -1,6 +1,5 @@
 //! `joinder exec`: a command in one node or several, with its exit code.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use super::args::ExecArgs;
 use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
-use crate::agent::{Call, Pipe, Said};
+use crate::agent::{AgentError, Output, Pipe};
 use crate::cluster::{self, Cluster};
 use crate::node::{Node, Role};
 use crate::sys::stop::Stop;
@@ -54,35 +53,31 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
 }
 
 async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<u8> {
-    let mut replies = node.agent().call(Call::Run { argv: command.to_vec(), env: BTreeMap::new() });
+    let mut process = node.agent().run(command.to_vec());
     let mut stopped = false;
     loop {
-        let said = tokio::select! {
-            said = replies.next() => said?,
+        let output = tokio::select! {
+            output = process.next() => output,
             () = stop.soft.cancelled(), if !stopped => {
                 stopped = true;
-                replies.cancel();
+                process.end();
                 continue;
             }
             () = stop.hard.cancelled() => return Ok(137),
         };
-        match said {
-            Said::Line { pipe: Pipe::Out, text, .. } => writeln!(std::io::stdout().lock(), "{text}")?,
-            Said::Line { pipe: Pipe::Err, text, .. } => writeln!(std::io::stderr().lock(), "{text}")?,
+        match output {
+            Ok(Output::Line { pipe: Pipe::Out, text, .. }) => writeln!(std::io::stdout().lock(), "{text}")?,
+            Ok(Output::Line { pipe: Pipe::Err, text, .. }) => writeln!(std::io::stderr().lock(), "{text}")?,
             // A shell's words for a program that a signal ended.
-            Said::Exited { code, signal } => return Ok(u8::try_from(code.or(signal.map(|s| 128 + s)).unwrap_or(1)).unwrap_or(1)),
+            Ok(Output::Exited { code, signal }) => {
+                return Ok(u8::try_from(code.or(signal.map(|s| 128 + s)).unwrap_or(1)).unwrap_or(1));
+            }
             // As a shell says that there is no such program.
-            Said::Failed { why } => {
-                diag::say(&format!("error: {}: {why}", node.name));
+            Err(e @ AgentError::Refused { .. }) => {
+                diag::say(&format!("error: {e}"));
                 return Ok(127);
             }
-            Said::Hello { .. }
-            | Said::Started { .. }
-            | Said::Answer { .. }
-            | Said::Sample { .. }
-            | Said::Members { .. }
-            | Said::Used { .. }
-            | Said::Done => {}
+            Err(e @ (AgentError::Lost { .. } | AgentError::Late { .. })) => return Err(e.into()),
         }
     }
 }

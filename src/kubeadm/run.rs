@@ -1,12 +1,10 @@
 //! kubeadm, run in a node by its agent and followed line by line.
 
-use std::collections::BTreeMap;
-
 use thiserror::Error;
 use tokio::time::Instant;
 
 use super::output;
-use crate::agent::{AgentError, Call, Said};
+use crate::agent::{AgentError, Output};
 use crate::event::{Bus, Event};
 use crate::node::{Node, NodeError, path};
 use crate::sys::redact::Redactor;
@@ -105,21 +103,21 @@ impl Kubeadm<'_> {
     }
 
     async fn follow(&self, node: &Node, argv: Vec<String>, follow: &mut Follow) -> Result<End, AgentError> {
-        let mut replies = node.agent().call(Call::Run { argv, env: BTreeMap::new() });
+        let mut process = node.agent().run(argv);
         let mut stopped = false;
         loop {
-            let said = tokio::select! {
-                said = replies.next() => said?,
+            let output = tokio::select! {
+                output = process.next() => output?,
                 () = self.stop.soft.cancelled(), if !stopped => {
                     stopped = true;
-                    replies.cancel();
+                    process.end();
                     continue;
                 }
                 // the agent kills after its grace; nobody waits for that at the hard level
                 () = self.stop.hard.cancelled() => return Ok(End::Stopped),
             };
-            match said {
-                Said::Line { seen, text, .. } => {
+            match output {
+                Output::Line { seen, text, .. } => {
                     let line = self.redact.apply(&text);
                     // Asked of the raw line: what stands in a secret's place looks like a phase.
                     if let Some(phase) = output::phase(&text).filter(|p| follow.phase.as_deref() != Some(p)) {
@@ -132,16 +130,8 @@ impl Kubeadm<'_> {
                     }
                     follow.lines.push(line);
                 }
-                Said::Exited { .. } if stopped => return Ok(End::Stopped),
-                Said::Exited { code, .. } => return Ok(End::Exited(code)),
-                Said::Failed { why } => return Err(AgentError::Refused { node: follow.node.clone(), why }),
-                Said::Hello { .. }
-                | Said::Started { .. }
-                | Said::Answer { .. }
-                | Said::Sample { .. }
-                | Said::Members { .. }
-                | Said::Used { .. }
-                | Said::Done => {}
+                Output::Exited { .. } if stopped => return Ok(End::Stopped),
+                Output::Exited { code, .. } => return Ok(End::Exited(code)),
             }
         }
     }

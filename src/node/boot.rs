@@ -1,6 +1,5 @@
 //! A node from its plan to containerd's socket, and the connection to its agent.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::files::{self, Overrides};
 use super::{flags, path};
-use crate::agent::{self, Agent, AgentError, Call, Said};
+use crate::agent::{self, Agent, AgentError, Call, Output, Said};
 use crate::runtime::{ContainerSpec, Runtime, RuntimeError, api};
 use crate::sys::wait::{Look, Patience, WaitError, wait};
 
@@ -225,25 +224,17 @@ impl Node {
     /// # Errors
     /// [`AgentError::Refused`] with its output when it exits with anything but 0.
     pub async fn run_quietly(&self, argv: &[&str], limit: Duration) -> Result<String, AgentError> {
-        let mut replies = self.agent.call(Call::Run { argv: argv.iter().map(|a| (*a).to_owned()).collect(), env: BTreeMap::default() });
+        let mut process = self.agent.run(argv.iter().map(|a| (*a).to_owned()).collect());
         let follow = async {
             let mut said = String::new();
             loop {
-                match replies.next().await? {
-                    Said::Line { text, .. } => {
+                match process.next().await? {
+                    Output::Line { text, .. } => {
                         said.push_str(&text);
                         said.push('\n');
                     }
-                    Said::Exited { code: Some(0), .. } => return Ok(said),
-                    Said::Exited { .. } => return Err(self.refused(format!("{}: {}", argv.join(" "), said.trim()))),
-                    Said::Failed { why } => return Err(self.refused(why)),
-                    Said::Hello { .. }
-                    | Said::Started { .. }
-                    | Said::Answer { .. }
-                    | Said::Sample { .. }
-                    | Said::Members { .. }
-                    | Said::Used { .. }
-                    | Said::Done => {}
+                    Output::Exited { code: Some(0), .. } => return Ok(said),
+                    Output::Exited { .. } => return Err(self.refused(format!("{}: {}", argv.join(" "), said.trim()))),
                 }
             }
         };
