@@ -1,4 +1,4 @@
-//! The rooms and their doors (`docs/STYLE.md` §3), read from the sources: which room may look into which, and what belongs
+//! The rooms and their doors , read from the sources: which room may look into which, and what belongs
 //! in one place only.
 
 use std::collections::BTreeSet;
@@ -129,7 +129,7 @@ fn a_room_looks_only_through_its_doors() {
             }
         }
     }
-    none(&wrong, "is the line in the wrong room? If not, change this table and docs/STYLE.md together, with the reason:");
+    none(&wrong, "is the line in the wrong room? If not, change this table and ARCHITECTURE.md together, with the reason:");
     let unused: Vec<String> = DOORS
         .iter()
         .flat_map(|(room, doors)| doors.iter().map(move |door| ((*room).to_owned(), (*door).to_owned())))

@@ -9,6 +9,9 @@ use crate::image::{EtcdSource, Source, default_versions};
 /// Grows real kubeadm control planes in containers, watches etcd while they join, and judges what it saw.
 #[derive(Debug, Parser)]
 #[command(name = "joinder", version, propagate_version = true)]
+#[command(
+    after_help = "Start:\n  joinder build node-image\n  joinder run workflows/join/parallel.yaml\n\nExit codes: 0 passed, 100 failed, 102 undecided, 2 to 4 not started, 130 and 143 stopped; all in docs/exit-codes.md"
+)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -30,7 +33,7 @@ pub(super) enum Command {
     /// Show clusters, nodes, or a kubeconfig
     #[command(subcommand)]
     Get(Get),
-    /// Run a command in nodes
+    /// Run a command in nodes (its standard input is empty)
     Exec(ExecArgs),
     /// Collect logs
     #[command(subcommand)]
@@ -186,7 +189,7 @@ pub(super) enum JoinOrder {
 pub(super) struct ExecArgs {
     #[command(flatten)]
     pub(super) cluster: NameArgs,
-    /// A node's name, or @all, @cp*, @cp1, @cpN, @w*, @w1
+    /// A node's name, or @all, '@cp*', @cp2, @cpN (all control planes but the first), '@w*', @w1; several one after the other
     pub(super) node: String,
     /// Program and arguments
     #[arg(required = true, last = true)]
@@ -198,7 +201,7 @@ pub(super) struct ExecArgs {
     after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm"
 )]
 pub(super) struct RunArgs {
-    /// Workflow files, or folders with *.yaml files
+    /// Workflow files, or folders with *.yaml and *.yml files, at any depth
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -217,13 +220,13 @@ pub(super) struct RunArgs {
 /// What the nodes are made of.
 #[derive(Clone, Debug, Args)]
 pub(super) struct NodeArgs {
-    /// Name of the cluster [default: the workflow's, else joinder]
+    /// Name of the cluster, in place of the workflow's [default: joinder]
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
     /// Node image, in place of choosing one by version
     #[arg(long, value_name = "IMAGE")]
     pub(super) image: Option<String>,
-    /// Keep the cluster, also after a failure
+    /// Keep what was made, also after a failure
     #[arg(long)]
     pub(super) retain: bool,
     /// Use this kubeadm in all nodes

@@ -77,7 +77,8 @@ fn print<const N: usize>(output: Output, head: [&str; N], rows: Vec<[String; N]>
     write(&text)
 }
 
-fn write(text: &str) -> Exit {
+/// Data on standard output.
+pub(super) fn write(text: &str) -> Exit {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Ok(()) => Exit::Passed,
         // The reader has seen enough (`| head`).

@@ -8,6 +8,7 @@ mod create;
 mod delete;
 mod diag;
 mod dispatch;
+mod dry_run;
 mod exec;
 mod exit;
 mod export;

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::args::RunArgs;
 use super::context::Signals;
 use super::exit::Exit;
-use super::{case, diag};
+use super::{case, diag, dry_run, get};
 use crate::cluster;
 use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity, plain};
@@ -27,8 +27,7 @@ pub(super) async fn run(args: RunArgs) -> Exit {
         }
     };
     if args.dry_run {
-        diag::say(&plain(&plans.iter().map(describe).collect::<Vec<_>>().join("\n")));
-        return Exit::Passed;
+        return get::write(&plain(&plans.iter().map(dry_run::describe).collect::<String>()));
     }
     let signals = Signals::listen();
     match execute(&args, &plans, &signals).await {
@@ -161,16 +160,4 @@ fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
 fn case_name(at: usize, plan: &Plan) -> String {
     let stem = Path::new(&plan.file).file_stem().map_or_else(|| "case".into(), |s| s.to_string_lossy());
     format!("{:02}-{stem}", at + 1)
-}
-
-fn describe(plan: &Plan) -> String {
-    use std::fmt::Write;
-    let mut text = format!("{}: {}", plan.file, plan.summary);
-    let nodes: Vec<&str> = plan.topology.nodes.iter().map(|n| n.name.as_str()).collect();
-    let _ = write!(text, "\n  nodes: {}{}", nodes.join(" "), if plan.topology.load_balancer { ", load balancer" } else { "" });
-    for (at, task) in plan.tasks.iter().enumerate() {
-        let force = if task.force { ", always" } else { "" };
-        let _ = write!(text, "\n  {}. {}: {:?} (at most {}{force})", at + 1, task.name, task.step, crate::sys::clock::human(task.limit));
-    }
-    text
 }

@@ -37,23 +37,11 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until this many Node objects are Ready, as the first control plane's API server has them.
+    /// Names of the nodes that are Ready and of those that are not, as the first control plane's API server has them.
     ///
     /// # Errors
-    /// The wait's, with the nodes that are not Ready.
-    pub async fn nodes_ready(&self, count: usize, patience: &Patience) -> Result<(), WaitError> {
-        wait(format!("{count} nodes Ready"), patience, || async {
-            match self.ready_nodes().await {
-                Ok((ready, _)) if ready.len() == count => Look::Done(()),
-                Ok((ready, waiting)) => Look::NotYet(format!("{} Ready, not yet: [{}]", ready.len(), waiting.join(" "))),
-                Err(why) => Look::NotYet(why),
-            }
-        })
-        .await
-    }
-
-    /// Names of the nodes that are Ready, and of those that are not.
-    async fn ready_nodes(&self) -> Result<(Vec<String>, Vec<String>), String> {
+    /// Why there is no such list, in words.
+    pub async fn ready_nodes(&self) -> Result<(Vec<String>, Vec<String>), String> {
         let first = self.first();
         let server = Some(format!("https://{}:{}", first.address, path::API_PORT));
         let call = Call::Get { kubeconfig: path::ADMIN_CONF.into(), server, path: "/api/v1/nodes".into() };

@@ -29,7 +29,7 @@ pub fn members(wanted: &Members, seen: Result<&[Member], &str>) -> Judgement {
     Judgement { name, verdict, wanted: words, saw: describe_seen(list, voters, learners, started), evidence: Vec::new() }
 }
 
-fn describe_wanted(wanted: &Members) -> String {
+pub(super) fn describe_wanted(wanted: &Members) -> String {
     let count = |what: &str, n: Option<usize>| n.map(|n| format!("{what} {n}"));
     let names = wanted.names.as_ref().map(|n| format!("names {}", n.join(" ")));
     let parts = [count("voters", wanted.voters), count("learners", wanted.learners), count("started", wanted.started), names];

@@ -49,7 +49,7 @@ fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp, blind: Duration)
     judgement(verdict, format!("{}{doubt}", human(took)), evidence)
 }
 
-fn describe(wanted: &Promotion) -> String {
+pub(super) fn describe(wanted: &Promotion) -> String {
     let start = match wanted.from {
         PromotionStart::Announced => "announced",
         PromotionStart::Started => "started",

@@ -11,7 +11,7 @@ use crate::agent::{Call, Said};
 use crate::event::{Bus, Event};
 use crate::node::Node;
 
-/// Between two looks at a member, and the same while a learner or an unstarted member exists (DESIGN §7).
+/// Between two looks at a member, and the same while a learner or an unstarted member exists.
 const EVERY: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(50);
 

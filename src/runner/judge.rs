@@ -7,18 +7,13 @@ use tokio::time::{Instant, sleep};
 use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
 use crate::event::{Event, Judgement, Member, Verdict, Work};
-use crate::expect;
+use crate::expect::{self, Readiness};
 use crate::node::Role;
 use crate::spec::{Expectations, Members, NodesReady};
 use crate::step::World;
 use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
-use crate::sys::wait::{Patience, WaitError};
 
-/// How long the member list may take to settle when nobody says.
-const SETTLE: Duration = Duration::from_secs(10);
-/// How long nodes may take to get Ready when nobody says.
-const READY: Duration = Duration::from_mins(2);
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(200);
 /// How long expectations are looked for.
@@ -68,7 +63,7 @@ pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, lo
 
 /// Asks until the list is as wanted or the time is up; the last list decides.
 async fn settle(cluster: &Cluster, wanted: &Members, look: Look, stop: &Stop) -> Judgement {
-    let end = Instant::now() + look.limit(wanted.within.map_or(SETTLE, |w| w.0));
+    let end = Instant::now() + look.limit(wanted.within.map_or(expect::SETTLE, |w| w.0));
     loop {
         let seen = settled_members(cluster).await;
         let judgement = expect::members(wanted, seen.as_deref().map_err(String::as_str));
@@ -92,16 +87,16 @@ async fn settled_members(cluster: &Cluster) -> Result<Vec<Member>, String> {
     Err(why.join("; "))
 }
 
+/// Asks until as many nodes are Ready as wanted or the time is up; the last list decides.
 async fn ready(cluster: &Cluster, wanted: &NodesReady, look: Look, stop: &Stop) -> Judgement {
-    let limit = look.limit(wanted.within.map_or(READY, |w| w.0));
-    let began = Stamp::now();
-    let patience = Patience { limit, every: EVERY, stop: stop.soft.clone() };
-    let (verdict, saw) = match cluster.nodes_ready(wanted.ready, &patience).await {
-        Ok(()) => (Verdict::Pass, format!("{} Ready after {}", wanted.ready, crate::sys::clock::human(Stamp::now().since(began)))),
-        Err(WaitError::TimedOut { last, .. }) => (Verdict::Fail, last),
-        Err(WaitError::Never { why, .. }) => (Verdict::Undecided, why),
-        Err(WaitError::Stopped { .. }) => (Verdict::Undecided, "nothing: it was stopped".to_owned()),
-    };
-    let wanted = format!("{} Ready within {}", wanted.ready, crate::sys::clock::human(limit));
-    Judgement { name: "nodes".into(), verdict, wanted, saw, evidence: Vec::new() }
+    let limit = wanted.within.map_or(expect::READY, |w| w.0);
+    let (began, end) = (Stamp::now(), Instant::now() + look.limit(limit));
+    loop {
+        let seen = cluster.ready_nodes().await.map(|(ready, waiting)| Readiness { ready, waiting });
+        let judgement = expect::nodes(wanted, limit, seen.as_ref().map_err(String::as_str), Stamp::now().since(began));
+        if judgement.verdict == Verdict::Pass || Instant::now() + EVERY >= end || stop.soft.is_cancelled() {
+            return judgement;
+        }
+        sleep(EVERY).await;
+    }
 }

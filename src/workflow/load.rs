@@ -86,4 +86,6 @@ fn teach(report: &str, file: &str) -> String {
         .replace(", set DuplicateKeyPolicy in Options if acceptable", "")
         .replace("invalid u8", "not a whole number from 0 to 255")
         .replace("invalid usize", "not a whole number")
+        .replace("invalid u64", "not a whole number")
+        .replace("invalid boolean", "neither true nor false")
 }

@@ -1,5 +1,6 @@
 //! From a file to a plan: everything that is wrong with it is found and said at once, before anything is made.
 
+mod check;
 mod load;
 mod plan;
 

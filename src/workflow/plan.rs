@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::check;
 use crate::cluster::{Topology, TopologyError};
-use crate::spec::{ClusterSpec, Expectations, Join, Nodes, Task, Workflow};
+use crate::spec::{ClusterSpec, Expectations, Join, Task, Workflow};
 
 /// A task without a limit of its own.
 const TASK_LIMIT: Duration = Duration::from_mins(10);
@@ -82,9 +83,9 @@ pub enum PlanError {
         /// What it has.
         found: String,
     },
-    /// A step whose turn it cannot be.
+    /// A step whose turn it cannot be, or that cannot be as it is written.
     #[error("task {index} ({name}): {why}")]
-    Order {
+    Task {
         /// From 1.
         index: usize,
         /// Its name.
@@ -112,7 +113,7 @@ pub fn plan(workflow: &Workflow, file: &str, name: Option<&str>) -> Result<Plan,
         }
     }
     if let (Some(topology), true) = (&topology, errors.is_empty()) {
-        errors.extend(check_order(&tasks, topology));
+        errors.extend(check::tasks(&tasks, topology));
     }
     match topology {
         Some(topology) if errors.is_empty() => {
@@ -142,7 +143,7 @@ fn planned(index: usize, task: &Task) -> Result<PlannedTask, PlanError> {
     };
     let step = match (&steps[..], &task.expect) {
         ([(_, step)], _) => step.clone(),
-        ([], Some(_)) => Step::Expect,
+        ([], Some(expect)) if !expect.is_empty() => Step::Expect,
         _ => return Err(PlanError::Steps { index, name, found: found() }),
     };
     Ok(PlannedTask {
@@ -153,45 +154,6 @@ fn planned(index: usize, task: &Task) -> Result<PlannedTask, PlanError> {
         ignore_error: task.ignore_error,
         expect: task.expect.clone().unwrap_or_default(),
     })
-}
-
-fn check_order(tasks: &[PlannedTask], topology: &Topology) -> Vec<PlanError> {
-    let mut errors = Vec::new();
-    let (mut created, mut inited) = (false, false);
-    for (at, task) in tasks.iter().enumerate() {
-        let mut wrong = |why: &str| errors.push(PlanError::Order { index: at + 1, name: task.name.clone(), why: why.to_owned() });
-        match &task.step {
-            Step::Create if created => wrong("the nodes are made already"),
-            Step::Create => created = true,
-            Step::Init if inited => wrong("kubeadm init has run already"),
-            Step::Init => (created, inited) = (true, true),
-            Step::Join(join) => {
-                if !inited {
-                    wrong("nothing can join before a task with init");
-                }
-                if count(topology, join.nodes) == 0 {
-                    wrong("the cluster has no node that this join could be about: raise controlPlanes or workers");
-                }
-                if join.in_flight == Some(0) {
-                    wrong("inFlight: 0 would never start a join");
-                }
-            }
-            Step::Delete => (created, inited) = (false, false),
-            Step::Expect if !inited => wrong("nothing can be expected before a task with init"),
-            Step::Expect => {}
-        }
-    }
-    errors
-}
-
-fn count(topology: &Topology, nodes: Nodes) -> usize {
-    let workers = topology.nodes.iter().filter(|n| n.role == crate::node::Role::Worker).count();
-    let secondaries = topology.nodes.len() - workers - 1;
-    match nodes {
-        Nodes::All => secondaries + workers,
-        Nodes::Secondaries => secondaries,
-        Nodes::Workers => workers,
-    }
 }
 
 #[cfg(test)]
