@@ -1,17 +1,16 @@
 //! One event in words, or nothing where it is not worth a line. Pure.
 
-use super::view::Verbosity;
-use crate::event::{Event, Moment, Outcome, Told, Verdict, Work};
+use super::tone::{Tone, verdict};
+use crate::event::{Event, Moment, Outcome, Told, Work};
 use crate::sys::clock::human;
 
-/// How a line is to be seen.
+/// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
-    Plain,
-    Good,
-    Bad,
-    Doubt,
-    Faint,
+pub enum Verbosity {
+    /// What people want to know.
+    Normal,
+    /// Phases, nodes and their times too.
+    Verbose,
 }
 
 /// The line for an event, without its time.
@@ -49,16 +48,6 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         }
     };
     Some(line)
-}
-
-/// A verdict's colour and word.
-pub(super) fn verdict(verdict: Verdict) -> (Tone, &'static str) {
-    match verdict {
-        Verdict::Pass => (Tone::Good, "PASS"),
-        Verdict::Known => (Tone::Doubt, "KNOWN"),
-        Verdict::Undecided => (Tone::Doubt, "UNDECIDED"),
-        Verdict::Fail => (Tone::Bad, "FAIL"),
-    }
 }
 
 fn finished(name: &str, outcome: &Outcome, counts: bool, took: &str) -> (Tone, String) {

@@ -3,8 +3,11 @@
 mod jsonl;
 mod line;
 mod summary;
+mod tone;
 mod view;
 
 pub use jsonl::{ArtifactError, Artifacts};
+pub use line::Verbosity;
 pub use summary::Summary;
-pub use view::{Reporter, Verbosity, plain};
+pub use tone::plain;
+pub use view::Reporter;

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::line::verdict;
-use super::view::{paint, plain};
+use super::tone::{paint, plain, verdict};
 use crate::event::{Event, Judgement, Outcome, Told, Verdict, Work};
 use crate::sys::clock::human;
 

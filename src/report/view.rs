@@ -5,20 +5,12 @@ use std::io::{IsTerminal, Write};
 use tokio::sync::mpsc;
 
 use super::jsonl::Artifacts;
-use super::line::{Tone, words};
+use super::line::{Verbosity, words};
 use super::summary::Summary;
+use super::tone::{paint, plain};
 use crate::event::Told;
 use crate::sys::clock::Stamp;
 use crate::sys::env;
-
-/// How much is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verbosity {
-    /// What people want to know.
-    Normal,
-    /// Phases, nodes and their times too.
-    Verbose,
-}
 
 /// Listens to all events until the bus closes.
 pub struct Reporter {
@@ -63,28 +55,4 @@ impl Reporter {
         // Nobody reads it any more: the artifacts still tell.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
-}
-
-/// `text` with everything that could command a terminal made visible. It may come from files, nodes and programs.
-pub fn plain(text: &str) -> String {
-    text.chars().fold(String::new(), |mut all, c| {
-        if c.is_control() && c != '\n' {
-            all.extend(c.escape_default());
-        } else {
-            all.push(c);
-        }
-        all
-    })
-}
-
-/// `text` in the colour of its tone.
-pub(super) fn paint(tone: Tone, text: &str, colour: bool) -> String {
-    let code = match tone {
-        Tone::Plain => return text.to_owned(),
-        Tone::Good => "32",
-        Tone::Bad => "31;1",
-        Tone::Doubt => "33",
-        Tone::Faint => "2",
-    };
-    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
