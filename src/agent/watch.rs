@@ -25,6 +25,7 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 pub(super) async fn watch(every: Duration, busy: Duration, answers: &Answers, stop: &CancellationToken) {
     let mut member = OwnMember::default();
     let mut told: Option<(EtcdSample, Instant)> = None;
+    let mut listed: Option<Stamp> = None;
     let (mut looks, mut missed) = (0, 0);
     loop {
         let began = Instant::now();
@@ -37,6 +38,10 @@ pub(super) async fn watch(every: Duration, busy: Duration, answers: &Answers, st
         looks += 1;
         missed += u64::from(late);
         (sample.looks, sample.missed) = (looks, missed);
+        if sample.members.is_some() {
+            sample.gap_ms = listed.map(|before| u64::try_from(sample.seen.since(before).as_millis()).unwrap_or(u64::MAX));
+            listed = Some(sample.seen);
+        }
         if told.as_ref().is_none_or(|(before, at)| sample.differs(before) || at.elapsed() >= HEARTBEAT) {
             answers.say(Said::Sample { sample: sample.clone() });
             told = Some((sample, Instant::now()));
@@ -67,7 +72,15 @@ struct OwnMember(Option<Client>);
 
 impl OwnMember {
     async fn look(&mut self) -> EtcdSample {
-        let empty = |error: String| EtcdSample { seen: Stamp::now(), members: None, status: None, error: Some(error), looks: 0, missed: 0 };
+        let empty = |error: String| EtcdSample {
+            seen: Stamp::now(),
+            members: None,
+            status: None,
+            error: Some(error),
+            gap_ms: None,
+            looks: 0,
+            missed: 0,
+        };
         // A refused connection is told at once; the gRPC channel would spend its whole limit on it.
         if self.0.is_none()
             && let Err(why) = self.connect().await
@@ -82,7 +95,7 @@ impl OwnMember {
         if error.is_some() {
             self.0 = None;
         }
-        EtcdSample { seen, members: members.ok(), status: status.ok(), error, looks: 0, missed: 0 }
+        EtcdSample { seen, members: members.ok(), status: status.ok(), error, gap_ms: None, looks: 0, missed: 0 }
     }
 
     async fn connect(&mut self) -> Result<(), String> {

@@ -95,6 +95,8 @@ pub struct EtcdSample {
     pub status: Option<MemberStatus>,
     /// Why something is missing.
     pub error: Option<String>,
+    /// Milliseconds since this member last gave its list: what is new in it came to be within them. `None` for its first list.
+    pub gap_ms: Option<u64>,
     /// Looks since the last sample that was told, this one included: repeats are counted, not told.
     pub looks: u64,
     /// Looks that could not start in time since then, because an answer was late.
@@ -138,6 +140,7 @@ mod tests {
             members: None,
             status: Some(MemberStatus { index, learner, ..Default::default() }),
             error: None,
+            gap_ms: None,
             looks: 1,
             missed: 0,
         };

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use crate::event::{Judgement, Moment, Verdict};
 use crate::observe::{Life, Record};
-use crate::spec::{Promotion, PromotionStart};
+use crate::spec::{Promotion, PromotionStart, Span};
 use crate::sys::clock::{Stamp, human};
 
-/// Judges each member that was announced between `from` and `to`. A look that fell out makes a time uncertain by as much;
+/// Judges each member that was announced between `from` and `to`. Each moment may have come as much earlier as the looks are apart;
 /// where that could change the verdict it is undecided.
 pub fn promotion(wanted: &Promotion, record: &Record, from: Stamp, to: Stamp) -> Vec<Judgement> {
-    let blind = record.longest_blindness(from, to);
     let within = |at: Stamp| from <= at && at <= to;
     let announced: Vec<&Life> = record.lives.values().filter(|l| l.sight(Moment::Announced).is_some_and(|s| within(s.at))).collect();
     let words = describe(wanted);
@@ -18,10 +17,10 @@ pub fn promotion(wanted: &Promotion, record: &Record, from: Stamp, to: Stamp) ->
         let saw = "no learner was seen in this step".to_owned();
         return vec![Judgement { name: "promotion".into(), verdict: Verdict::Undecided, wanted: words, saw, evidence: Vec::new() }];
     }
-    announced.into_iter().map(|life| one(wanted, &words, life, to, blind)).collect()
+    announced.into_iter().map(|life| one(wanted, &words, life, to)).collect()
 }
 
-fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp, blind: Duration) -> Judgement {
+fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp) -> Judgement {
     let moment = match wanted.from {
         PromotionStart::Announced => Moment::Announced,
         PromotionStart::Started => Moment::Started,
@@ -39,13 +38,17 @@ fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp, blind: Duration)
     };
     let took = end.at.since(start.at);
     let evidence = vec![start.seq, end.seq];
-    let hold = |d: Duration| wanted.bounds.hold(crate::spec::Span(d));
-    let verdict = match (hold(took.saturating_sub(blind)), hold(took), hold(took + blind)) {
-        (true, true, true) => Verdict::Pass,
-        (false, false, false) => Verdict::Fail,
-        _ => Verdict::Undecided,
+    // The start may have been earlier than seen, which makes it longer; so may the end, which makes it shorter.
+    let (least, most) = (took.saturating_sub(end.unsure), took + start.unsure);
+    let bounds = wanted.bounds;
+    let hold = |d: Duration| bounds.hold(Span(d));
+    let outside = bounds.min.is_some_and(|min| most < min.0) || bounds.max.is_some_and(|max| least > max.0);
+    let verdict = match (outside, hold(least) && hold(most)) {
+        (true, _) => Verdict::Fail,
+        (false, true) => Verdict::Pass,
+        (false, false) => Verdict::Undecided,
     };
-    let doubt = if blind.is_zero() { String::new() } else { format!(" (± {}, looks that fell out)", human(blind)) };
+    let doubt = format!(" ({} to {})", human(least), human(most));
     judgement(verdict, format!("{}{doubt}", human(took)), evidence)
 }
 
@@ -62,46 +65,50 @@ pub(super) fn describe(wanted: &Promotion) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{EtcdSample, Member, MemberId, MemberStatus};
-    use crate::spec::{Bounds, Span};
+    use crate::event::{EtcdSample, Member, MemberId};
+    use crate::spec::Bounds;
 
     fn at(ms: u64) -> Stamp {
         Stamp { mono: ms * 1_000_000, wall: jiff::Timestamp::UNIX_EPOCH }
     }
 
-    /// A record of one learner announced at 1 s and promoted at `promoted`, with this many looks missed beside it.
-    fn record(promoted: Option<u64>, missed: u64) -> Record {
+    /// A record of one learner announced at 1 s and promoted at `promoted`, with looks this far apart.
+    fn record(promoted: Option<u64>, gap: u64) -> Record {
         let mut record = Record::default();
-        let mut see = |seq, ms, name: &str, learner, missed| {
+        let mut see = |seq, ms, name: &str, learner| {
             let members = Some(vec![Member { id: MemberId(2), name: name.into(), peer_urls: vec![], learner }]);
-            let sample = EtcdSample { seen: at(ms), members, status: Some(MemberStatus::default()), error: None, looks: 1, missed };
-            record.sample(seq, "cp-1", &sample, Duration::from_millis(100));
+            let sample = EtcdSample { seen: at(ms), members, status: None, error: None, gap_ms: Some(gap), looks: 1, missed: 0 };
+            record.sample(seq, "cp-1", &sample);
         };
-        see(1, 1_000, "", true, 0);
-        see(2, 2_000, "cp-2", true, missed);
+        see(1, 1_000, "", true);
+        see(2, 2_000, "cp-2", true);
         if let Some(ms) = promoted {
-            see(3, ms, "cp-2", false, 0);
+            see(3, ms, "cp-2", false);
         }
         record
     }
 
-    fn verdict(record: &Record, max: u64) -> (Verdict, String) {
-        let wanted = Promotion { from: PromotionStart::Announced, bounds: Bounds { min: None, max: Some(Span(Duration::from_secs(max))) } };
+    fn verdict(record: &Record, min: u64, max: u64) -> (Verdict, String) {
+        let bound = |s| Some(Span(Duration::from_secs(s)));
+        let wanted = Promotion { from: PromotionStart::Announced, bounds: Bounds { min: bound(min), max: bound(max) } };
         let judged = promotion(&wanted, record, at(0), at(60_000)).remove(0);
         (judged.verdict, judged.saw)
     }
 
     #[test]
     fn passes_and_fails_by_the_clock_from_announced() {
-        assert_eq!(verdict(&record(Some(4_000), 0), 5), (Verdict::Pass, "3.0s".into()));
-        assert_eq!(verdict(&record(Some(9_000), 0), 5), (Verdict::Fail, "8.0s".into()));
-        assert_eq!(verdict(&record(None, 0), 5).0, Verdict::Fail);
+        assert_eq!(verdict(&record(Some(4_000), 100), 0, 5), (Verdict::Pass, "3.0s (2.9s to 3.1s)".into()));
+        assert_eq!(verdict(&record(Some(9_000), 100), 0, 5).0, Verdict::Fail);
+        assert_eq!(verdict(&record(Some(4_000), 100), 4, 5).0, Verdict::Fail, "too fast");
+        assert_eq!(verdict(&record(None, 100), 0, 5).0, Verdict::Fail, "never promoted");
     }
 
     #[test]
-    fn is_undecided_where_looks_that_fell_out_could_change_it() {
-        assert_eq!(verdict(&record(Some(5_900), 2), 5).0, Verdict::Undecided);
-        assert_eq!(verdict(&record(Some(4_000), 2), 5).0, Verdict::Pass, "far from the bound");
-        assert_eq!(verdict(&Record::default(), 5).0, Verdict::Undecided, "nothing was seen");
+    fn is_undecided_where_the_distance_of_the_looks_could_change_it() {
+        assert_eq!(verdict(&record(Some(5_900), 200), 0, 5).0, Verdict::Undecided);
+        assert_eq!(verdict(&record(Some(6_100), 200), 0, 5).0, Verdict::Undecided);
+        assert_eq!(verdict(&record(Some(4_000), 200), 0, 5).0, Verdict::Pass, "far from the bound");
+        assert_eq!(verdict(&record(Some(4_000), 3_000), 2, 5).0, Verdict::Undecided, "could be anything");
+        assert_eq!(verdict(&Record::default(), 0, 5).0, Verdict::Undecided, "nothing was seen");
     }
 }

@@ -58,7 +58,7 @@ async fn sample(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: 
         match said {
             Ok(Said::Sample { sample }) => {
                 let seq = events.tell(Event::Etcd { node: node.name.clone(), sample: sample.clone() });
-                let fresh = record.lock().unwrap_or_else(PoisonError::into_inner).sample(seq, &node.name, &sample, EVERY);
+                let fresh = record.lock().unwrap_or_else(PoisonError::into_inner).sample(seq, &node.name, &sample);
                 for (id, name, moment) in fresh {
                     events.tell(Event::Member { id, name, moment, seen: sample.seen });
                 }

@@ -6,11 +6,16 @@ use std::time::Duration;
 use crate::event::{EtcdSample, Member, MemberId, Moment};
 use crate::sys::clock::Stamp;
 
-/// A moment as it was seen: when, and the event that shows it.
+/// A member that had never given a list before may have had it for this long: samples are told at least once a second.
+const FIRST_LIST: Duration = Duration::from_secs(1);
+
+/// A moment as it was seen: when, how much earlier it may have been, and the event that shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// When.
     pub at: Stamp,
+    /// Time since that member's list was last seen without it.
+    pub unsure: Duration,
     /// Number of the event.
     pub seq: u64,
 }
@@ -31,13 +36,6 @@ impl Life {
     }
 }
 
-/// A gap in the looks at one node's member.
-#[derive(Clone, Copy, Debug)]
-struct Blind {
-    at: Stamp,
-    lasted: Duration,
-}
-
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
@@ -47,7 +45,6 @@ pub struct Record {
     lists: BTreeMap<String, Vec<Member>>,
     /// The last sample with anything in it, by node.
     pub last: BTreeMap<String, EtcdSample>,
-    blind: Vec<Blind>,
     /// Looks in all.
     pub looks: u64,
     /// Looks that fell out.
@@ -55,20 +52,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// Adds a sample, told as event `seq`; `every` is the rate it was taken at. Returns the moments that it is the first to
-    /// show.
-    pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample, every: Duration) -> Vec<(MemberId, String, Moment)> {
+    /// Adds a sample, told as event `seq`. Returns the moments that it is the first to show.
+    pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         self.looks += sample.looks;
         self.missed += sample.missed;
-        if sample.missed > 0 && sample.status.is_some() {
-            let lasted = every * u32::try_from(sample.missed).unwrap_or(u32::MAX);
-            self.blind.push(Blind { at: sample.seen, lasted });
-        }
         if sample.status.is_some() || sample.members.is_some() {
             self.last.insert(node.to_owned(), sample.clone());
         }
         let Some(list) = &sample.members else { return Vec::new() };
-        let sight = Sight { at: sample.seen, seq };
+        let unsure = sample.gap_ms.map_or(FIRST_LIST, Duration::from_millis);
+        let sight = Sight { at: sample.seen, unsure, seq };
         let mut fresh = Vec::new();
         for member in list {
             let life = self.lives.entry(member.id).or_default();
@@ -113,11 +106,6 @@ impl Record {
         }
         fresh
     }
-
-    /// The longest time between `from` and `to` in which a member that serves was not looked at.
-    pub fn longest_blindness(&self, from: Stamp, to: Stamp) -> Duration {
-        self.blind.iter().filter(|b| from <= b.at && b.at <= to).map(|b| b.lasted).max().unwrap_or_default()
-    }
 }
 
 #[cfg(test)]
@@ -137,12 +125,13 @@ mod tests {
             status: None,
             error: None,
             looks: 1,
+            gap_ms: Some(50),
             missed: 0,
         }
     }
 
     fn moments(record: &mut Record, seq: u64, node: &str, members: &[(u64, &str, bool)]) -> Vec<(u64, Moment)> {
-        let fresh = record.sample(seq, node, &sample(members), Duration::from_millis(100));
+        let fresh = record.sample(seq, node, &sample(members));
         fresh.into_iter().map(|(id, _, moment)| (id.0, moment)).collect()
     }
 

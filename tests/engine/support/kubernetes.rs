@@ -93,6 +93,7 @@ impl Kubernetes {
             error: status.is_none().then(|| "127.0.0.1:2379: connection refused".to_owned()),
             status,
             looks: 1,
+            gap_ms: Some(50),
             missed: 0,
         }
     }
