@@ -6,10 +6,11 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 [ $# = 1 ] || fail "usage: scripts/update-picture.sh FILE"
-cut -c1-150 "$1" | awk -v command='$ joinder run workflows/join/parallel.yaml' '
+awk -v command='$ joinder run workflows/join/parallel.yaml' '
   function escape(s) { gsub(/&/, "\\&amp;", s); gsub(/</, "\\&lt;", s); gsub(/>/, "\\&gt;", s); return s }
   function line(s, class) { body = body sprintf("<text class=\"%s\" x=\"16\" y=\"%d\" xml:space=\"preserve\">%s</text>\n", class, 44 + 17 * n++, escape(s)) }
   BEGIN { line(command, "b") }
+  length($0) > 146 { $0 = substr($0, 1, 145) "…" }
   /PASS|✔|^result/ { line($0, "g"); next }
   /FAIL|✘|LEFT/ { line($0, "r"); next }
   /UNDECIDED|warning/ { line($0, "y"); next }
@@ -21,5 +22,5 @@ cut -c1-150 "$1" | awk -v command='$ joinder run workflows/join/parallel.yaml' '
     print "<style>text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}.p{fill:#d4d4d4}.b{fill:#fff;font-weight:700}.g{fill:#7ec699}.r{fill:#f08d8d}.y{fill:#e6c07b}.f{fill:#8a8f98}</style>"
     printf "<rect width=\"1180\" height=\"%d\" rx=\"8\" fill=\"#1e2227\"/>\n<circle cx=\"20\" cy=\"18\" r=\"5\" fill=\"#f08d8d\"/><circle cx=\"38\" cy=\"18\" r=\"5\" fill=\"#e6c07b\"/><circle cx=\"56\" cy=\"18\" r=\"5\" fill=\"#7ec699\"/>\n", height
     printf "%s</svg>\n", body
-  }' >docs/run.svg
+  }' "$1" >docs/run.svg
 say "wrote docs/run.svg"
