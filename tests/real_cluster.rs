@@ -18,6 +18,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use joinder::agent::{Call, Said};
 use joinder::runtime::Runtime;
 use joinder::runtime::docker::DockerEngine;
 use joinder::runtime::label::{self, Labels};
@@ -194,6 +195,7 @@ fn a_kept_cluster_works_as_people_use_it_and_survives_a_crash_of_all_nodes() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     pods_reach_pods_and_names_resolve(&cluster);
     the_verbs_tell_of_it(&cluster);
+    the_agent_reads_metrics_and_control_groups(&cluster);
     nodes_crashed_at_once_come_back(&cluster);
     let output = run(&["delete", "cluster", "--name", cluster.0]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
@@ -254,6 +256,19 @@ fn the_verbs_tell_of_it(cluster: &Kept) {
     let taken = run(&["create", "cluster", "--name", cluster.0]);
     assert_eq!(taken.status.code(), Some(4));
     assert!(text(&taken).contains("is there already"), "{}", text(&taken));
+}
+
+fn the_agent_reads_metrics_and_control_groups(cluster: &Kept) {
+    block(async {
+        let limit = Duration::from_secs(10);
+        let attached = joinder::cluster::attach(&engine().await, cluster.0, limit).await.expect("attached");
+        for node in attached.nodes.iter().take(3) {
+            let Ok(Said::Answer { status: 200, body }) = node.agent().ask(Call::Metrics, limit).await else { panic!("no metrics") };
+            assert!(body.lines().any(|l| l == "etcd_server_is_learner 0"), "{}", node.name);
+            let Ok(Said::Used { usage }) = node.agent().ask(Call::Usage, limit).await else { panic!("no usage") };
+            assert!(usage.cpu_us > 1_000_000 && usage.memory > 100 << 20, "{usage:?}");
+        }
+    });
 }
 
 fn nodes_crashed_at_once_come_back(cluster: &Kept) {

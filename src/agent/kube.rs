@@ -1,4 +1,4 @@
-//! One GET to an API server with the credentials of a kubeconfig file.
+//! One GET: to an API server with the credentials of a kubeconfig file, or over plain HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -35,13 +36,28 @@ async fn request(access: &Access, server: &str, path: &str) -> Result<(u16, Stri
     let name = ServerName::try_from(host.to_owned()).map_err(|e| told(&e))?;
     let tcp = TcpStream::connect(server).await.map_err(|e| told(&e))?;
     let tls = TlsConnector::from(access.tls()?).connect(name, tcp).await.map_err(|e| told(&e))?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tls)).await.map_err(|e| told(&e))?;
+    exchange(tls, server, path).await.map_err(|e| told(&e))
+}
+
+/// Status and body of `GET path` over plain HTTP.
+pub(super) async fn plain(server: &str, path: &str) -> Result<(u16, String), String> {
+    let told = |e: &dyn std::fmt::Display| format!("{server}{path}: {e}");
+    let ask = async {
+        let tcp = TcpStream::connect(server).await.map_err(|e| told(&e))?;
+        exchange(tcp, server, path).await.map_err(|e| told(&e))
+    };
+    timeout(LIMIT, ask).await.map_err(|_| told(&"no answer in time"))?
+}
+
+async fn exchange(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, server: &str, path: &str) -> Result<(u16, String), String> {
+    let told = |e: hyper::Error| e.to_string();
+    let request = Request::get(path).header("host", server).body(Empty::<Bytes>::new()).map_err(|e| e.to_string())?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
     let mut driver = JoinSet::new();
     driver.spawn(connection);
-    let request = Request::get(path).header("host", server).body(Empty::<Bytes>::new()).map_err(|e| told(&e))?;
-    let answer = sender.send_request(request).await.map_err(|e| told(&e))?;
+    let answer = sender.send_request(request).await.map_err(told)?;
     let status = answer.status().as_u16();
-    let body = answer.into_body().collect().await.map_err(|e| told(&e))?.to_bytes();
+    let body = answer.into_body().collect().await.map_err(told)?.to_bytes();
     Ok((status, String::from_utf8_lossy(&body).into_owned()))
 }
 

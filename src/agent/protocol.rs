@@ -53,6 +53,8 @@ pub enum Call {
     },
     /// The member list after a linearizable read on the node's own member: [`Said::Members`].
     Members,
+    /// The metrics of the node's etcd member, which answers on port 2381 also while it serves no client: [`Said::Answer`].
+    Metrics,
     /// What the node has used: [`Said::Used`].
     Usage,
     /// Ends a call that goes on.
@@ -103,7 +105,7 @@ pub enum Said {
         /// The signal that ended it.
         signal: Option<i32>,
     },
-    /// An API server's answer. Last of its call.
+    /// The answer of an API server or of etcd's metrics. Last of its call.
     Answer {
         /// HTTP status.
         status: u16,

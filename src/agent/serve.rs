@@ -13,6 +13,8 @@ use super::protocol::{Call, Reply, Request, Said};
 use super::{cgroup, kube, run, watch};
 use crate::sys::clock::Stamp;
 
+/// Where kubeadm has etcd tell its metrics.
+const METRICS: &str = "127.0.0.1:2381";
 /// How long a cancelled process group may take to end by itself.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -139,6 +141,13 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
         Call::Members => match watch::settled_members().await {
             Ok(members) => Said::Members { members },
             Err(why) => Said::Failed { why },
+        },
+        Call::Metrics => tokio::select! {
+            () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
+            answer = kube::plain(METRICS, "/metrics") => match answer {
+                Ok((status, body)) => Said::Answer { status, body },
+                Err(why) => Said::Failed { why },
+            },
         },
         Call::Usage => match cgroup::usage() {
             Ok(usage) => Said::Used { usage },

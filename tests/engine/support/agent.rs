@@ -146,6 +146,7 @@ impl One {
                 Ok(members) => Said::Members { members },
                 Err(why) => failed(why),
             },
+            Call::Metrics => Said::Answer { status: 200, body: String::new() },
             Call::Usage => Said::Used { usage: Usage::default() },
         };
         self.say(last);
