@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EtcdSample, Judgement, MemberId, Outcome, Usage};
+use super::{EtcdSample, Judgement, MemberId, Outcome};
 use crate::sys::clock::Stamp;
 
 /// Something that happened.
@@ -131,13 +131,6 @@ pub enum Event {
         moment: Moment,
         /// When it was seen.
         seen: Stamp,
-    },
-    /// What a node has used.
-    Used {
-        /// The node.
-        node: String,
-        /// How much.
-        usage: Usage,
     },
     /// An expectation or invariant was judged.
     Judged {

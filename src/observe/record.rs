@@ -30,7 +30,7 @@ pub struct Life {
 }
 
 impl Life {
-    /// When it was seen to become a voter: promoted, or founded as one.
+    /// When a moment was first seen, if it was.
     pub fn sight(&self, moment: Moment) -> Option<Sight> {
         self.moments.get(&moment).copied()
     }
@@ -43,22 +43,11 @@ pub struct Record {
     pub lives: BTreeMap<MemberId, Life>,
     /// The last list of each node's member.
     lists: BTreeMap<String, Vec<Member>>,
-    /// The last sample with anything in it, by node.
-    pub last: BTreeMap<String, EtcdSample>,
-    /// Looks in all.
-    pub looks: u64,
-    /// Looks that fell out.
-    pub missed: u64,
 }
 
 impl Record {
     /// Adds a sample, told as event `seq`. Returns the moments that it is the first to show.
     pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
-        self.looks += sample.looks;
-        self.missed += sample.missed;
-        if sample.status.is_some() || sample.members.is_some() {
-            self.last.insert(node.to_owned(), sample.clone());
-        }
         let Some(list) = &sample.members else { return Vec::new() };
         let unsure = sample.gap_ms.map_or(FIRST_LIST, Duration::from_millis);
         let sight = Sight { at: sample.seen, unsure, seq };

@@ -43,7 +43,7 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         }
         Event::Note { text } => (Tone::Faint, format!("  {text}")),
         Event::Warning { text } => (Tone::Doubt, format!("  warning: {text}")),
-        Event::KubeadmFinished { .. } | Event::KubeadmLine { .. } | Event::Etcd { .. } | Event::Used { .. } | Event::RunFinished { .. } => {
+        Event::KubeadmFinished { .. } | Event::KubeadmLine { .. } | Event::Etcd { .. } | Event::RunFinished { .. } => {
             return None;
         }
     };

@@ -45,7 +45,6 @@ impl Summary {
             | Event::KubeadmFinished { .. }
             | Event::Etcd { .. }
             | Event::Member { .. }
-            | Event::Used { .. }
             | Event::Cleaned { .. }
             | Event::Note { .. }
             | Event::Warning { .. } => {}
