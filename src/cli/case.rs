@@ -15,7 +15,7 @@ use crate::runtime::Runtime;
 use crate::runtime::label::{self, Lifetime};
 use crate::spec::ClusterSpec;
 use crate::step::World;
-use crate::workflow::Plan;
+use crate::workflow::{self, Plan};
 
 /// A step of `create cluster`.
 pub(super) const STEP_LIMIT: Duration = Duration::from_mins(15);
@@ -63,11 +63,16 @@ pub(super) fn doubts(world: &World) {
 }
 
 /// The first event of a case.
-pub(super) fn started(plan: &Plan, world: &World) -> Event {
+pub(super) fn started(plan: &Plan, world: &World, (index, of): (usize, usize), folder: &str) -> Event {
     Event::CaseStarted {
+        index,
+        of,
+        case: plan.case.clone(),
+        choice: plan.choice.clone(),
+        folder: folder.to_owned(),
         file: plan.file.clone(),
         summary: plan.summary.clone(),
-        tasks: plan.tasks.iter().map(|t| t.name.clone()).collect(),
+        tasks: workflow::outline(&plan.tasks),
         image: world.images.node.clone(),
         kubernetes: world.images.kubernetes.clone().unwrap_or_default(),
         etcd: world.images.etcd.clone().unwrap_or_default(),

@@ -11,7 +11,7 @@ use crate::event::{self, Bus, Event};
 use crate::report::{Reporter, Verbosity};
 use crate::runner;
 use crate::runtime::label::Lifetime;
-use crate::spec::{ClusterSpec, EtcdSpec, Expectations, Join, Nodes, NodesReady, Order};
+use crate::spec::{ClusterSpec, Compare, EtcdSpec, Expectations, Join, NodesReady, Order};
 use crate::sys::clock::Stamp;
 use crate::sys::random;
 use crate::workflow::{Plan, PlannedTask, Step};
@@ -33,6 +33,8 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
         }
     };
     let plan = Plan {
+        case: String::new(),
+        choice: Vec::new(),
         file: format!("cluster {}", topology.name),
         summary: String::new(),
         tasks: tasks(&args, &topology),
@@ -48,7 +50,11 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
 
 /// The same steps that a workflow would name.
 fn tasks(args: &CreateArgs, topology: &Topology) -> Vec<PlannedTask> {
-    let task = |name: &str, step: Step, expect: Expectations| PlannedTask {
+    let task = |index: usize, name: &str, step: Step, expect: Expectations| PlannedTask {
+        index,
+        description: String::new(),
+        when: None,
+        faults: Vec::new(),
         name: name.to_owned(),
         step,
         limit: case::STEP_LIMIT,
@@ -56,21 +62,24 @@ fn tasks(args: &CreateArgs, topology: &Topology) -> Vec<PlannedTask> {
         ignore_error: false,
         expect,
     };
-    let mut tasks = vec![task("create", Step::Create, Expectations::default())];
+    let mut tasks = vec![task(1, "create", Step::Create, Expectations::default())];
     if args.nodes_only {
         return tasks;
     }
-    tasks.push(task("init", Step::Init, Expectations::default()));
+    tasks.push(task(2, "init", Step::Init, Expectations::default()));
     if topology.nodes.len() > 1 {
         let order = match args.order {
             JoinOrder::Serial => Order::Serial,
             JoinOrder::Parallel => Order::Parallel,
         };
-        let join = Join { nodes: Nodes::All, order, in_flight: None, jitter: None, seed: None };
-        tasks.push(task("join", Step::Join(join), Expectations::default()));
+        let join = Join { order, ..Join::default() };
+        tasks.push(task(3, "join", Step::Join(join), Expectations::default()));
     }
-    let ready = Expectations { nodes: Some(NodesReady { ready: topology.nodes.len(), within: None }), ..Expectations::default() };
-    tasks.push(task("ready", Step::Expect, ready));
+    let ready = Expectations {
+        nodes: Some(NodesReady { ready: Compare::just(topology.nodes.len()), within: None, when: None }),
+        ..Expectations::default()
+    };
+    tasks.push(task(if topology.nodes.len() > 1 { 4 } else { 3 }, "ready", Step::Expect, ready));
     tasks
 }
 
@@ -88,7 +97,7 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     reporter.spawn(Reporter::new(None, verbosity).listen(events.subscribe()));
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
-    events.tell(case::started(plan, &world));
+    events.tell(case::started(plan, &world, (1, 1), ""));
     case::doubts(&world);
     // Kept while it goes well; what a failure leaves is removed unless --retain.
     let mut result = runner::run(plan, &mut world, &signals.stop, true).await;

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::expect;
 use crate::image::default_versions;
-use crate::spec::{Discovery, Join, Nodes};
+use crate::spec::Discovery;
 use crate::sys::clock::human;
-use crate::workflow::{Plan, Step};
+use crate::workflow::{self, Plan};
 
 /// One workflow with its cluster, its tasks and their expectations.
 pub(super) fn describe(plan: &Plan) -> String {
@@ -31,32 +31,17 @@ pub(super) fn describe(plan: &Plan) -> String {
     for (at, task) in plan.tasks.iter().enumerate() {
         let force = if task.force { ", also after a failure" } else { "" };
         let ignored = if task.ignore_error { ", its failure ignored" } else { "" };
-        let _ = writeln!(text, "  {}. {}: {} (at most {}{force}{ignored})", at + 1, task.name, step(&task.step), human(task.limit));
+        let _ = writeln!(
+            text,
+            "  {}. {}: {} (at most {}{force}{ignored})",
+            at + 1,
+            task.name,
+            workflow::describe(&task.step),
+            human(task.limit)
+        );
         for wanted in expect::wanted(&task.expect) {
             let _ = writeln!(text, "     expect {wanted}");
         }
     }
     text
-}
-
-fn step(step: &Step) -> String {
-    match step {
-        Step::Create => "make the nodes".into(),
-        Step::Init => "kubeadm init".into(),
-        Step::Join(join) => describe_join(join),
-        Step::Delete => "remove everything".into(),
-        Step::Expect => "look".into(),
-    }
-}
-
-fn describe_join(join: &Join) -> String {
-    let nodes = match join.nodes {
-        Nodes::All => "all nodes but the first",
-        Nodes::Secondaries => "the control planes but the first",
-        Nodes::Workers => "the workers",
-    };
-    let most = join.in_flight.map(|n| format!(", {n} at a time")).unwrap_or_default();
-    let jitter = join.jitter.map(|j| format!(", jitter up to {j}")).unwrap_or_default();
-    let seed = join.seed.map(|s| format!(", seed {s}")).unwrap_or_default();
-    format!("kubeadm join of {nodes}, {}{most}{jitter}{seed}", join.order.as_str())
 }

@@ -73,7 +73,7 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
             }
         };
         world.logs = Some(if plans.len() == 1 { dir.join("nodes") } else { dir.join(case_name(at, plan)).join("nodes") });
-        events.tell(case::started(plan, &world));
+        events.tell(case::started(plan, &world, (at + 1, plans.len()), ""));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         whole.failed = whole.failed.or(result.failed);

@@ -10,7 +10,7 @@ mod what;
 pub use bus::{Bus, Told};
 pub use observation::{EtcdSample, Member, MemberId, MemberStatus, Usage};
 pub use verdict::{Judgement, Outcome, Verdict};
-pub use what::{Event, Moment, Work};
+pub use what::{Event, Moment, TaskPlan, Work};
 
 /// Version of the event stream's format, in its first event. Grows when a reader would have to change.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;

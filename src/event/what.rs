@@ -23,14 +23,24 @@ pub enum Event {
         /// The container engine.
         engine: String,
     },
-    /// A workflow begins.
+    /// A case begins: one workflow with one choice of its matrix.
     CaseStarted {
+        /// Counts from 1.
+        index: usize,
+        /// How many the run has.
+        of: usize,
+        /// Its name, stable over runs and unique in one: the file's without the ending, and the choice.
+        case: String,
+        /// Its choice of the matrix, in the order of the file.
+        choice: Vec<(String, String)>,
+        /// Where its artifacts go, below the run's folder; empty for that folder itself.
+        folder: String,
         /// Its file, as named by the user.
         file: String,
         /// Its summary.
         summary: String,
-        /// Its tasks in order.
-        tasks: Vec<String>,
+        /// Its tasks in order, those of a group behind it.
+        tasks: Vec<TaskPlan>,
         /// The node image, by name.
         image: String,
         /// Kubernetes in it.
@@ -55,6 +65,30 @@ pub enum Event {
         outcome: Outcome,
         /// Does that make the run fail? (`force` and `ignoreError` are applied here.)
         counts: bool,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A command of a task wrote a line.
+    Output {
+        /// The task.
+        index: usize,
+        /// The node; empty for a process on this machine.
+        node: String,
+        /// Did it write to standard error?
+        error: bool,
+        /// The line, secrets removed.
+        line: String,
+    },
+    /// A case ended. Exactly one for each that began.
+    CaseFinished {
+        /// Counts from 1.
+        index: usize,
+        /// The first task whose failure counts.
+        failed: Option<String>,
+        /// Was something judged undecided?
+        undecided: bool,
+        /// Could something not be removed?
+        left: bool,
         /// How long it took.
         took: Duration,
     },
@@ -134,7 +168,9 @@ pub enum Event {
     },
     /// An expectation or invariant was judged.
     Judged {
-        /// The task it belongs to.
+        /// The task it belongs to, counted from 1.
+        index: usize,
+        /// That task's name.
         task: String,
         /// What it came to.
         judgement: Judgement,
@@ -163,6 +199,25 @@ pub enum Event {
         /// How long it all took.
         took: Duration,
     },
+}
+
+/// A task as planned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskPlan {
+    /// Counts from 1.
+    pub index: usize,
+    /// The group that it belongs to.
+    pub group: Option<usize>,
+    /// Its name.
+    pub name: String,
+    /// What it does, in words.
+    pub what: String,
+    /// More words on it; may be empty.
+    pub description: String,
+    /// Its limit.
+    pub limit: Duration,
+    /// Does it run even after a failure or a stop?
+    pub force: bool,
 }
 
 /// A moment in the life of an etcd member.

@@ -20,7 +20,7 @@ pub fn nodes(wanted: &NodesReady, limit: Duration, seen: Result<&Readiness, &str
     let words = describe(wanted, limit);
     let (verdict, saw) = match seen {
         Err(why) => (Verdict::Undecided, format!("no list of nodes: {why}")),
-        Ok(list) if list.ready.len() == wanted.ready => (Verdict::Pass, format!("{} Ready after {}", list.ready.len(), human(after))),
+        Ok(list) if wanted.ready.holds(list.ready.len()) => (Verdict::Pass, format!("{} Ready after {}", list.ready.len(), human(after))),
         Ok(list) => (Verdict::Fail, format!("{} Ready, not Ready: [{}]", list.ready.len(), list.waiting.join(" "))),
     };
     Judgement { name: "nodes".into(), verdict, wanted: words, saw, evidence: Vec::new() }
@@ -34,10 +34,11 @@ pub(super) fn describe(wanted: &NodesReady, limit: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Compare;
 
     #[test]
     fn counts_exactly_and_does_not_pass_what_was_not_seen() {
-        let wanted = NodesReady { ready: 1, within: None };
+        let wanted = NodesReady { ready: Compare::just(1), within: None, when: None };
         let verdict = |seen: Result<&Readiness, &str>| nodes(&wanted, Duration::from_secs(1), seen, Duration::ZERO);
         let list = |ready: &[&str], waiting: &[&str]| Readiness {
             ready: ready.iter().map(|n| (*n).to_owned()).collect(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::event::{Judgement, Moment, Verdict};
 use crate::observe::{Life, Record};
-use crate::spec::{Promotion, PromotionStart, Span};
+use crate::spec::{Promotion, PromotionStart};
 use crate::sys::clock::{Stamp, human};
 
 /// Judges each member that was announced between `from` and `to`. Each moment may have come as much earlier as the looks are apart;
@@ -40,9 +40,8 @@ fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp) -> Judgement {
     let evidence = vec![start.seq, end.seq];
     // The start may have been earlier than seen, which makes it longer; so may the end, which makes it shorter.
     let (least, most) = (took.saturating_sub(end.unsure), took + start.unsure);
-    let bounds = wanted.bounds;
-    let hold = |d: Duration| bounds.hold(Span(d));
-    let outside = bounds.min.is_some_and(|min| most < min.0) || bounds.max.is_some_and(|max| least > max.0);
+    let hold = |d: Duration| wanted.min.is_none_or(|min| d >= min.0) && wanted.max.is_none_or(|max| d <= max.0);
+    let outside = wanted.min.is_some_and(|min| most < min.0) || wanted.max.is_some_and(|max| least > max.0);
     let verdict = match (outside, hold(least) && hold(most)) {
         (true, _) => Verdict::Fail,
         (false, true) => Verdict::Pass,
@@ -57,8 +56,8 @@ pub(super) fn describe(wanted: &Promotion) -> String {
         PromotionStart::Announced => "announced",
         PromotionStart::Started => "started",
     };
-    let min = wanted.bounds.min.map(|m| format!(", at least {m}"));
-    let max = wanted.bounds.max.map(|m| format!(", at most {m}"));
+    let min = wanted.min.map(|m| format!(", at least {m}"));
+    let max = wanted.max.map(|m| format!(", at most {m}"));
     format!("from {start} to voter{}{}", min.unwrap_or_default(), max.unwrap_or_default())
 }
 
@@ -66,7 +65,7 @@ pub(super) fn describe(wanted: &Promotion) -> String {
 mod tests {
     use super::*;
     use crate::event::{EtcdSample, Member, MemberId};
-    use crate::spec::Bounds;
+    use crate::spec::Span;
 
     fn at(ms: u64) -> Stamp {
         Stamp { mono: ms * 1_000_000, wall: jiff::Timestamp::UNIX_EPOCH }
@@ -90,7 +89,7 @@ mod tests {
 
     fn verdict(record: &Record, min: u64, max: u64) -> (Verdict, String) {
         let bound = |s| Some(Span(Duration::from_secs(s)));
-        let wanted = Promotion { from: PromotionStart::Announced, bounds: Bounds { min: bound(min), max: bound(max) } };
+        let wanted = Promotion { from: PromotionStart::Announced, min: bound(min), max: bound(max), when: None };
         let judged = promotion(&wanted, record, at(0), at(60_000)).remove(0);
         (judged.verdict, judged.saw)
     }

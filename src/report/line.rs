@@ -43,7 +43,12 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         }
         Event::Note { text } => (Tone::Faint, format!("  {text}")),
         Event::Warning { text } => (Tone::Doubt, format!("  warning: {text}")),
-        Event::KubeadmFinished { .. } | Event::KubeadmLine { .. } | Event::Etcd { .. } | Event::RunFinished { .. } => {
+        Event::CaseFinished { .. }
+        | Event::Output { .. }
+        | Event::KubeadmFinished { .. }
+        | Event::KubeadmLine { .. }
+        | Event::Etcd { .. }
+        | Event::RunFinished { .. } => {
             return None;
         }
     };

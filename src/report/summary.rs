@@ -24,7 +24,7 @@ pub struct Summary {
 impl Summary {
     pub(super) fn hear(&mut self, told: &Told) {
         match &told.event {
-            Event::Judged { task, judgement } => self.judgements.push((task.clone(), judgement.clone())),
+            Event::Judged { task, judgement, .. } => self.judgements.push((task.clone(), judgement.clone())),
             Event::Worked { work, on, took, .. } => self.work.push((*work, on.clone(), *took)),
             Event::TaskFinished { name, outcome, counts, .. } => {
                 let reason = match outcome {
@@ -37,6 +37,8 @@ impl Summary {
             Event::RunFinished { exit, took } => self.finished = Some((*exit, *took)),
             Event::RunStarted { .. }
             | Event::CaseStarted { .. }
+            | Event::CaseFinished { .. }
+            | Event::Output { .. }
             | Event::TaskStarted { .. }
             | Event::NodeUp { .. }
             | Event::KubeadmStarted { .. }

@@ -38,14 +38,14 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     for warning in &plan.topology.warnings {
         world.events.tell(Event::Warning { text: warning.clone() });
     }
-    for (at, task) in plan.tasks.iter().enumerate() {
+    for task in &plan.tasks {
         let (outcome, judgements, took) = match policy::turn(task.force, result.failed.as_deref(), stop.soft.is_cancelled()) {
             Turn::Skip(outcome) => (outcome, Vec::new(), Duration::ZERO),
             Turn::Run if retain && task.step == Step::Delete => {
                 (Outcome::Skipped { reason: "--retain keeps the cluster".into() }, Vec::new(), Duration::ZERO)
             }
             Turn::Run => {
-                world.events.tell(Event::TaskStarted { index: at + 1, name: task.name.clone() });
+                world.events.tell(Event::TaskStarted { index: task.index, name: task.name.clone() });
                 one(task, world, stop).await
             }
         };
@@ -60,7 +60,7 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
             result.failed = Some(task.name.clone());
             keep_logs(world, stop).await;
         }
-        world.events.tell(Event::TaskFinished { index: at + 1, name: task.name.clone(), outcome, counts, took });
+        world.events.tell(Event::TaskFinished { index: task.index, name: task.name.clone(), outcome, counts, took });
     }
     // A workflow without a delete task, or whose delete task failed or never had its turn, leaves nothing behind either.
     if !retain && made {
@@ -115,7 +115,7 @@ async fn one(task: &PlannedTask, world: &mut World, stop: &Stop) -> (Outcome, Ve
     let look = if outcome.passed() { Look::Until } else { Look::Once };
     let judgements = if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, look, &stop).await };
     for judgement in &judgements {
-        world.events.tell(Event::Judged { task: task.name.clone(), judgement: judgement.clone() });
+        world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
     }
     // Judging takes its own time, as long as the expectations allow; only what followed from the step is the task's.
     let took = if outcome.passed() { clock.elapsed() } else { took };
@@ -160,5 +160,14 @@ async fn dispatch(task: &PlannedTask, world: &mut World, stop: &Stop) -> Result<
         Step::Join(join) => step::join(world, join, stop).await,
         Step::Delete => step::delete(world, stop).await,
         Step::Expect => Ok(()),
+        Step::Cmd(_)
+        | Step::Exec(_)
+        | Step::Copy(_)
+        | Step::Wait(_)
+        | Step::Group { .. }
+        | Step::Export(_)
+        | Step::Restart(_)
+        | Step::Reset(_)
+        | Step::Scale(_) => Err(StepError::NotThere { step: task.step.word() }),
     }
 }

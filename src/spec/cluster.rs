@@ -1,9 +1,10 @@
 //! What cluster is asked for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A cluster as a person describes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterSpec {
     /// Its name; the command line's `--name` wins, the default is `joinder`.
@@ -30,7 +31,7 @@ pub struct ClusterSpec {
 }
 
 /// What etcd is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EtcdSpec {
     /// Version, `3.6.16`: chooses the node image by its label.
@@ -38,7 +39,7 @@ pub struct EtcdSpec {
 }
 
 /// How joining nodes find the cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discovery {
     /// By a kubeconfig file that holds no credentials: no waiting.

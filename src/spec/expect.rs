@@ -1,11 +1,13 @@
 //! What a step demands of the result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::unit::Span;
+use super::unit::{Compare, Span};
+use super::version::When;
 
 /// The expectations of one task.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expectations {
     /// etcd's settled member list.
@@ -24,35 +26,40 @@ impl Expectations {
 }
 
 /// What the settled member list holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Members {
     /// Number of voters.
-    pub voters: Option<usize>,
+    pub voters: Option<Compare<usize>>,
     /// Number of learners.
-    pub learners: Option<usize>,
+    pub learners: Option<Compare<usize>>,
     /// Number of members that have started.
-    pub started: Option<usize>,
+    pub started: Option<Compare<usize>>,
     /// Their names, in any order.
     pub names: Option<Vec<String>>,
     /// How long after the step's end the list may take to be so; 10 s when not said.
     pub within: Option<Span>,
+    /// Only with these versions.
+    pub when: Option<When>,
 }
 
 /// How long each member that was promoted in the step took.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Promotion {
     /// The moment that starts the clock.
     #[serde(default)]
     pub from: PromotionStart,
-    /// Each member's time is within these bounds.
-    #[serde(flatten)]
-    pub bounds: Bounds<Span>,
+    /// At least this long.
+    pub min: Option<Span>,
+    /// At most this long.
+    pub max: Option<Span>,
+    /// Only with these versions.
+    pub when: Option<When>,
 }
 
 /// The moment that starts a promotion's clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromotionStart {
     /// First seen as a learner in any list.
@@ -62,28 +69,14 @@ pub enum PromotionStart {
     Started,
 }
 
-/// A value's bounds, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bounds<T> {
-    /// At least.
-    pub min: Option<T>,
-    /// At most.
-    pub max: Option<T>,
-}
-
-impl<T: PartialOrd + Copy> Bounds<T> {
-    /// Is `value` within them?
-    pub fn hold(&self, value: T) -> bool {
-        self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max)
-    }
-}
-
 /// Node objects that are Ready.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodesReady {
     /// How many.
-    pub ready: usize,
+    pub ready: Compare<usize>,
     /// How long after the step's end that may take; 2 m when not said.
     pub within: Option<Span>,
+    /// Only with these versions.
+    pub when: Option<When>,
 }

@@ -2,10 +2,20 @@
 
 mod cluster;
 mod expect;
+mod fault;
+mod known;
+mod selector;
+mod step;
 mod unit;
+mod version;
 mod workflow;
 
 pub use cluster::{ClusterSpec, Discovery, EtcdSpec};
-pub use expect::{Bounds, Expectations, Members, NodesReady, Promotion, PromotionStart};
-pub use unit::Span;
-pub use workflow::{Init, Join, Nodes, Nothing, Order, Task, Workflow};
+pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
+pub use fault::{Action, Fault, Trigger, Until};
+pub use known::{Failing, KnownBad, Residue};
+pub use selector::{Pick, Selector};
+pub use step::{Copy, Ending, Exec, Export, Group, Init, Join, Nothing, Order, OutputWanted, Part, Reset, Restart, Scale, State, Wait};
+pub use unit::{Compare, Size, Span};
+pub use version::{Demand, When};
+pub use workflow::{Named, Scalar, Task, Workflow};

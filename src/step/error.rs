@@ -39,6 +39,18 @@ pub enum StepError {
         /// What, with the reason.
         left: Vec<String>,
     },
+    /// A selector means no node that is there.
+    #[error("{selector:?} selects none of the nodes that are there")]
+    Selects {
+        /// The selector.
+        selector: String,
+    },
+    /// This version has no such step.
+    #[error("this version of joinder cannot run the step {step}")]
+    NotThere {
+        /// Its word.
+        step: &'static str,
+    },
     /// There is no cluster, since an earlier step failed or removed it.
     #[error("there is no cluster")]
     NoCluster,

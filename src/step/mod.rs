@@ -5,6 +5,7 @@ mod delete;
 mod error;
 mod init;
 mod join;
+mod select;
 mod world;
 
 pub use create::create;

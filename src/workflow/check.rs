@@ -4,7 +4,7 @@
 use super::plan::{PlanError, PlannedTask, Step};
 use crate::cluster::Topology;
 use crate::node::Role;
-use crate::spec::{Join, Nodes, Order};
+use crate::spec::{Join, Order, Pick, Selector};
 
 /// Every problem that was found.
 pub(super) fn tasks(tasks: &[PlannedTask], topology: &Topology) -> Vec<PlanError> {
@@ -25,7 +25,16 @@ pub(super) fn tasks(tasks: &[PlannedTask], topology: &Topology) -> Vec<PlanError
             }
             Step::Delete => (created, inited) = (false, false),
             Step::Expect if !inited => wrong("nothing can be expected before a task with init"),
-            Step::Expect => {}
+            Step::Cmd(_)
+            | Step::Exec(_)
+            | Step::Copy(_)
+            | Step::Wait(_)
+            | Step::Group { .. }
+            | Step::Export(_)
+            | Step::Restart(_)
+            | Step::Reset(_)
+            | Step::Scale(_)
+            | Step::Expect => {}
         }
         if tasks[..at].iter().any(|earlier| earlier.name == task.name) {
             wrong("an earlier task has the same name");
@@ -36,13 +45,15 @@ pub(super) fn tasks(tasks: &[PlannedTask], topology: &Topology) -> Vec<PlanError
 }
 
 fn check_join(join: &Join, topology: &Topology, wrong: &mut impl FnMut(&str)) {
-    let workers = topology.nodes.iter().filter(|n| n.role == Role::Worker).count();
-    let secondaries = topology.nodes.len() - workers - 1;
-    let meant = match join.nodes {
-        Nodes::All => secondaries + workers,
-        Nodes::Secondaries => secondaries,
-        Nodes::Workers => workers,
-    };
+    let meant = topology.nodes.iter().skip(1).filter(|n| match &join.nodes {
+        None => true,
+        Some(Selector(picks)) => picks.iter().any(|pick| match pick {
+            Pick::Workers => n.role == Role::Worker,
+            Pick::Secondaries => n.role == Role::ControlPlane,
+            _ => true,
+        }),
+    });
+    let meant = meant.count();
     if meant == 0 {
         wrong("the cluster has no node that this join could be about: raise controlPlanes or workers");
     }
@@ -62,13 +73,13 @@ fn check_expectations(task: &PlannedTask, wrong: &mut impl FnMut(&str)) {
     match &task.step {
         Step::Delete => wrong("nothing can be expected of a cluster that this task removes"),
         Step::Create => wrong("nothing can be expected before kubeadm init has run"),
-        Step::Init | Step::Join(_) | Step::Expect => {}
+        _ => {}
     }
     if let Some(promotion) = &expect.promotion {
         if !matches!(task.step, Step::Join(_)) {
             wrong("promotion is about the learners of its own task: it belongs to a task with join");
         }
-        match (promotion.bounds.min, promotion.bounds.max) {
+        match (promotion.min, promotion.max) {
             (None, None) => wrong("promotion has neither min nor max"),
             (Some(min), Some(max)) if min > max => wrong("promotion: min is larger than max"),
             _ => {}

@@ -3,6 +3,8 @@
 mod check;
 mod load;
 mod plan;
+mod words;
 
 pub use load::{LoadError, load};
-pub use plan::{Plan, PlanError, PlannedTask, Step, plan};
+pub use plan::{Plan, PlanError, PlannedTask, Process, Step, Transfer, plan};
+pub use words::{describe, outline};

@@ -1,12 +1,13 @@
 //! The typed workflow to a plan that can be run: one step a task, known to fit together.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use super::check;
 use crate::cluster::{Topology, TopologyError};
-use crate::spec::{ClusterSpec, Expectations, Join, Task, Workflow};
+use crate::spec::{ClusterSpec, Exec, Expectations, Export, Fault, Join, Reset, Restart, Scale, Selector, Task, Wait, When, Workflow};
 
 /// A task without a limit of its own.
 const TASK_LIMIT: Duration = Duration::from_mins(10);
@@ -14,21 +15,106 @@ const TASK_LIMIT: Duration = Duration::from_mins(10);
 /// What one task does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
+    /// Run a process on this machine.
+    Cmd(Process),
     /// Make the nodes.
     Create,
     /// `kubeadm init`.
     Init,
     /// `kubeadm join`.
     Join(Join),
+    /// Run a command in nodes.
+    Exec(Exec),
+    /// Copy files into nodes or out of one.
+    Copy(Transfer),
+    /// Wait for a time or a state.
+    Wait(Wait),
+    /// Run tasks side by side.
+    Group {
+        /// The tasks.
+        tasks: Vec<PlannedTask>,
+        /// A failure does not stop the others.
+        keep_going: bool,
+    },
+    /// Write the nodes' logs.
+    Export(Export),
+    /// Restart nodes or something in them.
+    Restart(Restart),
+    /// `kubeadm reset`.
+    Reset(Reset),
+    /// Grow or shrink the cluster.
+    Scale(Scale),
     /// Remove everything.
     Delete,
     /// Nothing but its expectations.
     Expect,
 }
 
+impl Step {
+    /// The key that a person writes for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Cmd(_) => "cmd",
+            Self::Create => "create",
+            Self::Init => "init",
+            Self::Join(_) => "join",
+            Self::Exec(_) => "exec",
+            Self::Copy(_) => "copy",
+            Self::Wait(_) => "wait",
+            Self::Group { .. } => "group",
+            Self::Export(_) => "export",
+            Self::Restart(_) => "restart",
+            Self::Reset(_) => "reset",
+            Self::Scale(_) => "scale",
+            Self::Delete => "delete",
+            Self::Expect => "expect",
+        }
+    }
+}
+
+/// A process on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// A name that is looked up in `PATH`, or a path.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its folder; joinder's own when not said.
+    pub dir: Option<PathBuf>,
+    /// Environment beside joinder's own.
+    pub env: Vec<(String, String)>,
+}
+
+/// Files between this machine and nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// Into nodes.
+    In {
+        /// A file or folder here.
+        from: PathBuf,
+        /// Which nodes.
+        nodes: Selector,
+        /// An absolute path in them.
+        to: String,
+        /// Copying into no node is fine.
+        allow_empty: bool,
+    },
+    /// Out of one node.
+    Out {
+        /// The node.
+        node: Selector,
+        /// An absolute path in it.
+        from: String,
+        /// A path here.
+        to: PathBuf,
+    },
+}
+
 /// A task that can be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTask {
+    /// Counts from 1; those of a group count on behind it.
+    pub index: usize,
     /// Its name.
     pub name: String,
     /// What it does.
@@ -39,6 +125,12 @@ pub struct PlannedTask {
     pub force: bool,
     /// Its failure does not make the run fail.
     pub ignore_error: bool,
+    /// More words on it.
+    pub description: String,
+    /// Run it only with these versions.
+    pub when: Option<When>,
+    /// What is broken while it runs.
+    pub faults: Vec<Fault>,
     /// What is expected after it.
     pub expect: Expectations,
 }
@@ -48,6 +140,10 @@ pub struct PlannedTask {
 pub struct Plan {
     /// The file, as named by the user.
     pub file: String,
+    /// The case's name: the file's without the ending, and the choice of its matrix.
+    pub case: String,
+    /// The choice of its matrix, in the order of the file.
+    pub choice: Vec<(String, String)>,
     /// One line on what it shows.
     pub summary: String,
     /// The cluster as asked for.
@@ -116,9 +212,15 @@ pub fn plan(workflow: &Workflow, file: &str, name: Option<&str>) -> Result<Plan,
         errors.extend(check::tasks(&tasks, topology));
     }
     match topology {
-        Some(topology) if errors.is_empty() => {
-            Ok(Plan { file: file.to_owned(), summary: workflow.summary.clone(), cluster: workflow.cluster.clone(), topology, tasks })
-        }
+        Some(topology) if errors.is_empty() => Ok(Plan {
+            file: file.to_owned(),
+            case: file.to_owned(),
+            choice: Vec::new(),
+            summary: workflow.summary.clone(),
+            cluster: workflow.cluster.clone(),
+            topology,
+            tasks,
+        }),
         _ => Err(errors),
     }
 }
@@ -147,11 +249,15 @@ fn planned(index: usize, task: &Task) -> Result<PlannedTask, PlanError> {
         _ => return Err(PlanError::Steps { index, name, found: found() }),
     };
     Ok(PlannedTask {
+        index,
         name,
         step,
         limit: task.timeout.map_or(TASK_LIMIT, |t| t.0),
         force: task.force,
         ignore_error: task.ignore_error,
+        description: task.description.clone().unwrap_or_default(),
+        when: task.when.clone(),
+        faults: task.faults.clone(),
         expect: task.expect.clone().unwrap_or_default(),
     })
 }

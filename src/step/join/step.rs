@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::super::error::StepError;
+use super::super::select::select;
 use super::super::world::{Commands, World};
 use super::{node, parallel, serial};
 use crate::event::{Event, Work};
-use crate::node::{Node, Role};
-use crate::spec::{Join, Nodes, Order};
+use crate::node::Node;
+use crate::spec::{Join, Order, Selector};
 use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
 
@@ -17,23 +18,18 @@ use crate::sys::stop::Stop;
 /// [`StepError::Joins`] with one failure a node.
 pub async fn join(world: &mut World, join: &Join, stop: &Stop) -> Result<(), StepError> {
     let cluster = world.cluster()?;
-    let nodes: Vec<Arc<Node>> = cluster.nodes.iter().skip(1).filter(|n| is_meant(join.nodes, n.role)).cloned().collect();
+    let first = cluster.first().index;
+    let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), join.allow_empty)?;
+    let nodes: Vec<Arc<Node>> = meant.into_iter().filter(|node| node.index != first).collect();
     let commands = Commands::of(&cluster, &world.events, stop)?;
     let joiner = Arc::new(node::Joiner::prepare(cluster.clone(), commands, world.topology.discovery).await?);
     let began = Stamp::now();
     let of = nodes.len();
     let failures = match join.order {
         Order::Serial => serial::run(&joiner, &nodes).await,
-        Order::Parallel => parallel::run(&joiner, &nodes, join, &world.events).await,
+        // staged is refused by the plan
+        Order::Parallel | Order::Staged => parallel::run(&joiner, &nodes, join, &world.events).await,
     };
     world.events.tell(Event::Worked { work: Work::Joins, on: cluster.name.clone(), began, took: Stamp::now().since(began) });
     if failures.is_empty() { Ok(()) } else { Err(StepError::Joins { failures, of }) }
-}
-
-fn is_meant(nodes: Nodes, role: Role) -> bool {
-    match nodes {
-        Nodes::All => true,
-        Nodes::Secondaries => role == Role::ControlPlane,
-        Nodes::Workers => role == Role::Worker,
-    }
 }

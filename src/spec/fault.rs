@@ -1,0 +1,208 @@
+//! Faults: what is broken, when it begins, when it ends.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::selector::Selector;
+use super::unit::{Size, Span};
+
+/// Something broken on purpose while a step runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fault {
+    /// Its name in events and verdicts.
+    pub id: String,
+    /// What sets it off.
+    pub on: Trigger,
+    /// What it does; exactly one.
+    #[serde(rename = "do")]
+    pub action: Action,
+    /// When it ends.
+    #[serde(default)]
+    pub until: Until,
+}
+
+/// What sets a fault off: exactly one of `call`, `event`, `phase` and `after`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Trigger {
+    /// A call of kubeadm to etcd.
+    pub call: Option<EtcdCall>,
+    /// Something that was observed.
+    pub event: Option<Observed>,
+    /// kubeadm enters this phase, as its output names it: `etcd`, `kubelet-start`.
+    pub phase: Option<String>,
+    /// This long after the step's start.
+    pub after: Option<Span>,
+    /// With `call`, `event` or `phase`: on which nodes; any when not said.
+    pub node: Option<Selector>,
+    /// With `call`, `event` or `phase`: the how many-th time; the first when not said.
+    pub nth: Option<u32>,
+}
+
+/// A call to etcd, by its name in etcd's API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum EtcdCall {
+    /// `MemberAdd`, as a learner or not.
+    MemberAdd,
+    /// `MemberList`.
+    MemberList,
+    /// `MemberPromote`.
+    MemberPromote,
+    /// `MemberRemove`.
+    MemberRemove,
+    /// `MemberUpdate`.
+    MemberUpdate,
+    /// `Status`.
+    Status,
+}
+
+/// A moment that is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Observed {
+    /// A learner is in the member list.
+    LearnerAnnounced,
+    /// A member has started.
+    MemberStarted,
+    /// A learner has become a voter.
+    LearnerPromoted,
+    /// A member is gone from the list.
+    MemberRemoved,
+    /// Another member leads.
+    LeaderChanged,
+}
+
+/// What a fault does: exactly one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Action {
+    /// etcd has carried the call out, and the answer is lost.
+    pub drop_answer: Option<Calls>,
+    /// The call is answered late.
+    pub delay: Option<Delay>,
+    /// The call does not reach etcd.
+    pub refuse: Option<Calls>,
+    /// The call stands still until the fault ends.
+    pub hold: Option<Hold>,
+    /// Something is killed.
+    pub kill: Option<Target>,
+    /// Something is paused until the fault ends.
+    pub pause: Option<Target>,
+    /// Something is restarted.
+    pub restart: Option<Target>,
+    /// All nodes are killed at once, and started when the fault ends.
+    pub crash_all: Option<super::step::Nothing>,
+    /// Nodes cannot reach each other.
+    pub partition: Option<Partition>,
+    /// A node's network is slow.
+    pub bandwidth: Option<Bandwidth>,
+    /// The disk under etcd's data is full.
+    pub disk_full: Option<On>,
+    /// The disk under etcd's data is slow.
+    pub disk_slow: Option<Bandwidth>,
+}
+
+/// How many calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Calls {
+    /// This many, from the one that set the fault off.
+    pub times: u32,
+}
+
+/// Calls that are answered late.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Delay {
+    /// By this long.
+    pub by: Span,
+    /// This many; one when not said.
+    pub times: Option<u32>,
+}
+
+/// A call that stands still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Hold {
+    /// Before etcd sees it, or when it has answered.
+    pub at: Side,
+}
+
+/// A side of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Before etcd sees it.
+    Request,
+    /// When etcd has answered.
+    Answer,
+}
+
+/// Something in nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Target {
+    /// What.
+    pub what: Victim,
+    /// On which nodes.
+    pub nodes: Selector,
+}
+
+/// What can be killed, paused and restarted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The whole node.
+    Node,
+    /// The kubeadm that runs there.
+    Kubeadm,
+    /// The kubelet.
+    Kubelet,
+    /// etcd.
+    Etcd,
+    /// kube-apiserver.
+    KubeApiserver,
+}
+
+/// Nodes that cannot reach others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Partition {
+    /// These nodes …
+    pub from: Selector,
+    /// … cannot reach these.
+    pub to: Selector,
+    /// The other way still works.
+    #[serde(default)]
+    pub one_way: bool,
+}
+
+/// Bytes a second on nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Bandwidth {
+    /// On which nodes.
+    pub nodes: Selector,
+    /// Bytes a second.
+    pub rate: Size,
+}
+
+/// Some nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct On {
+    /// Which.
+    pub nodes: Selector,
+}
+
+/// When a fault ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// With the step.
+    #[default]
+    StepEnd,
+    /// With the run.
+    RunEnd,
+}

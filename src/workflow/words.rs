@@ -1,0 +1,116 @@
+//! A plan's steps in words, for `--dry-run`, logs and reports.
+
+use super::plan::{PlannedTask, Step, Transfer};
+use crate::event::TaskPlan;
+use crate::spec::{Exec, Join, Order, Restart, Scale, Wait};
+
+/// What a step does, in one line.
+pub fn describe(step: &Step) -> String {
+    match step {
+        Step::Cmd(process) => format!("run {}", command(std::iter::once(&process.program).chain(&process.args))),
+        Step::Create => "make the nodes".into(),
+        Step::Init => "kubeadm init".into(),
+        Step::Join(join) => describe_join(join),
+        Step::Exec(exec) => describe_exec(exec),
+        Step::Copy(Transfer::In { from, nodes, to, .. }) => format!("copy {} to {to} in {nodes}", from.display()),
+        Step::Copy(Transfer::Out { node, from, to }) => format!("copy {from} of {node} to {}", to.display()),
+        Step::Wait(wait) => describe_wait(wait),
+        Step::Group { tasks, keep_going } => {
+            let going = if *keep_going { ", a failure stops none" } else { "" };
+            format!("{} tasks side by side{going}", tasks.len())
+        }
+        Step::Export(export) => format!("write the nodes' logs to {}", export.to.as_deref().unwrap_or("the artifacts")),
+        Step::Restart(restart) => describe_restart(restart),
+        Step::Reset(reset) => format!("kubeadm reset of {}", reset.nodes),
+        Step::Scale(scale) => describe_scale(scale),
+        Step::Delete => "remove everything".into(),
+        Step::Expect => "look".into(),
+    }
+}
+
+/// Tasks as events tell of them, those of a group behind it.
+pub fn outline(tasks: &[PlannedTask]) -> Vec<TaskPlan> {
+    tasks.iter().flat_map(|task| outline_one(task, None)).collect()
+}
+
+fn outline_one(task: &PlannedTask, group: Option<usize>) -> Vec<TaskPlan> {
+    let own = TaskPlan {
+        index: task.index,
+        group,
+        name: task.name.clone(),
+        what: describe(&task.step),
+        description: task.description.clone(),
+        limit: task.limit,
+        force: task.force,
+    };
+    let mut all = vec![own];
+    if let Step::Group { tasks, .. } = &task.step {
+        all.extend(tasks.iter().flat_map(|inner| outline_one(inner, Some(task.index))));
+    }
+    all
+}
+
+fn command<'a>(words: impl Iterator<Item = &'a String>) -> String {
+    let quoted = words.map(|word| {
+        let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c));
+        let first = word.lines().next().unwrap_or_default();
+        match (plain, first.len() == word.len()) {
+            (true, _) => word.clone(),
+            (false, true) => format!("'{word}'"),
+            (false, false) => format!("'{first} …'"),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn describe_join(join: &Join) -> String {
+    let nodes = join.nodes.as_ref().map_or_else(|| "all nodes but the first".to_owned(), ToString::to_string);
+    let most = join.in_flight.map(|n| format!(", {n} at a time")).unwrap_or_default();
+    let jitter = join.jitter.map(|j| format!(", jitter up to {j}")).unwrap_or_default();
+    let seed = join.seed.map(|s| format!(", seed {s}")).unwrap_or_default();
+    format!("kubeadm join of {nodes}, {}{most}{jitter}{seed}", join.order.as_str())
+}
+
+fn describe_exec(exec: &Exec) -> String {
+    let what = match (&exec.command, &exec.script) {
+        (Some(words), _) => command(words.iter()),
+        (None, Some(script)) => format!("a script of {} lines", script.lines().count()),
+        (None, None) => "nothing".into(),
+    };
+    let code = if exec.exit_code == 0 { String::new() } else { format!(", exit code {} is wanted", exec.exit_code) };
+    format!("run {what} in {}{code}", exec.nodes)
+}
+
+fn describe_wait(wait: &Wait) -> String {
+    match (wait.time, wait.until) {
+        (Some(time), _) => format!("wait {time}"),
+        (None, Some(state)) => {
+            let nodes = wait.nodes.as_ref().map_or_else(|| "all nodes".to_owned(), ToString::to_string);
+            let within = wait.within.map(|w| format!(", at most {w}")).unwrap_or_default();
+            format!("wait until {nodes} are {}{within}", state.as_str())
+        }
+        (None, None) => "wait for nothing".into(),
+    }
+}
+
+fn describe_restart(restart: &Restart) -> String {
+    let what = match restart.what {
+        crate::spec::Part::Node => String::new(),
+        part @ (crate::spec::Part::Kubelet | crate::spec::Part::Etcd | crate::spec::Part::KubeApiserver) => {
+            format!("{} of ", part.as_str())
+        }
+    };
+    let verb = match restart.how {
+        crate::spec::Ending::Stop => "restart",
+        crate::spec::Ending::Kill => "kill and start",
+    };
+    let at_once = if restart.parallel { ", all at once" } else { "" };
+    format!("{verb} {what}{}{at_once}", restart.nodes)
+}
+
+fn describe_scale(scale: &Scale) -> String {
+    let parts = [("control planes", scale.control_planes), ("workers", scale.workers)];
+    let words: Vec<String> = parts.into_iter().filter_map(|(what, n)| n.map(|n| format!("{n} {what}"))).collect();
+    let order = if scale.order == Order::default() { String::new() } else { format!(", {}", scale.order.as_str()) };
+    format!("scale to {}{order}", words.join(" and "))
+}
