@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::files::{Partition, pair};
 use crate::image::{EtcdSource, Source, default_versions};
+use crate::workflow::Choice;
 
 /// Grows real kubeadm control planes in containers, watches etcd while they join, and judges what it saw.
 #[derive(Debug, Parser)]
@@ -21,6 +23,10 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Run workflows and judge them
     Run(RunArgs),
+    /// Say everything that is wrong with workflows, and touch nothing
+    Lint(LintArgs),
+    /// Print the JSON Schema of workflows
+    Schema,
     /// Build the images that nodes are made of
     #[command(subcommand)]
     Build(Build),
@@ -198,23 +204,62 @@ pub(super) struct ExecArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm"
+    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm\n  joinder run workflows/join/orders.yaml --case order=parallel --var kubernetes=v1.37.2\n  joinder run workflows/ --list -o wide"
 )]
 pub(super) struct RunArgs {
     /// Workflow files, or folders with *.yaml and *.yml files, at any depth
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
+    pub(super) vars: VarArgs,
+    #[command(flatten)]
+    pub(super) select: SelectArgs,
+    #[command(flatten)]
     pub(super) nodes: NodeArgs,
     /// Where events and logs go [default: $ARTIFACTS, else ./_artifacts/RUN]
     #[arg(long, value_name = "DIR")]
     pub(super) artifacts: Option<PathBuf>,
-    /// Print the plan and touch nothing
+    /// Print the plan of each case and touch nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// List the cases and touch nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(super) list: bool,
+    /// How to list them
+    #[arg(long, short, value_enum, requires = "list")]
+    pub(super) output: Option<Output>,
     /// Show phases and the times of each node too
     #[arg(long, short)]
     pub(super) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  joinder lint workflows/\n  joinder lint my.yaml --var kubernetes=v1.36.3")]
+pub(super) struct LintArgs {
+    /// Workflow files, or folders with *.yaml and *.yml files, at any depth
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) vars: VarArgs,
+}
+
+/// Values from outside.
+#[derive(Clone, Debug, Args)]
+pub(super) struct VarArgs {
+    /// Give a var a value; wins over the matrix and the file
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(super) vars: Vec<(String, String)>,
+}
+
+/// Which cases.
+#[derive(Clone, Debug, Args)]
+pub(super) struct SelectArgs {
+    /// Only the cases with these values of the matrix: 'order=parallel,n=3'; may be given several times
+    #[arg(long = "case", value_name = "NAME=VALUE,…")]
+    pub(super) cases: Vec<Choice>,
+    /// Only this part of the cases, as in 2/6: for jobs that share a matrix
+    #[arg(long, value_name = "PART/PARTS")]
+    pub(super) partition: Option<Partition>,
 }
 
 /// What the nodes are made of.

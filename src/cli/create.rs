@@ -35,6 +35,7 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
     let plan = Plan {
         case: String::new(),
         choice: Vec::new(),
+        known_bad: Vec::new(),
         file: format!("cluster {}", topology.name),
         summary: String::new(),
         tasks: tasks(&args, &topology),

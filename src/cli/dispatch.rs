@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 
 use super::args::{Build, Cli, Command, Create, Delete, Export, Get};
 use super::exit::Exit;
-use super::{build, create, delete, diag, exec, export, gc, get, run};
+use super::{build, create, delete, diag, exec, export, gc, get, lint, run, schema};
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
@@ -32,6 +32,8 @@ pub fn main() -> Exit {
 async fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
+        Command::Lint(args) => lint::lint(&args),
+        Command::Schema => schema::schema(),
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Create(Create::Cluster(args)) => create::cluster(args).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args.name).await,

@@ -58,7 +58,8 @@ pub(super) async fn kubeconfig(name: &str, internal: bool) -> Exit {
     }
 }
 
-fn print<const N: usize>(output: Output, head: [&str; N], rows: Vec<[String; N]>, json: &Value) -> Exit {
+/// Names, a table, or JSON.
+pub(super) fn print<const N: usize>(output: Output, head: [&str; N], rows: Vec<[String; N]>, json: &Value) -> Exit {
     let text = match output {
         Output::Name => rows.iter().map(|row| format!("{}\n", row[0])).collect::<Vec<_>>().concat(),
         Output::Json => format!("{json:#}\n"),

@@ -12,9 +12,13 @@ mod dry_run;
 mod exec;
 mod exit;
 mod export;
+mod files;
 mod gc;
 mod get;
+mod lint;
+mod list;
 mod run;
+mod schema;
 
 pub use dispatch::main;
 pub use exit::Exit;

@@ -16,8 +16,6 @@ const LONGEST_NAME: usize = 63;
 const FIRST_HOST: u8 = 10;
 /// Last byte of the load balancer's address.
 const LOAD_BALANCER_HOST: u8 = 2;
-/// A /24 less what is below [`FIRST_HOST`] and the broadcast address.
-const MOST_NODES: u16 = 240;
 
 /// Images that were chosen for a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +72,7 @@ pub enum TopologyError {
     #[error("controlPlanes: 0 control planes make no cluster: ask for at least 1")]
     NoControlPlane,
     /// Too many nodes.
-    #[error("{asked} nodes do not fit into one cluster: at most {MOST_NODES}")]
+    #[error("{asked} nodes do not fit into one cluster: at most {}", Topology::MOST_NODES)]
     TooMany {
         /// How many were asked for.
         asked: u16,
@@ -108,6 +106,9 @@ pub enum TopologyError {
 }
 
 impl Topology {
+    /// A /24 less what is below the first node's address and the broadcast address.
+    pub const MOST_NODES: u16 = 240;
+
     /// Decides names and places, or says all that is wrong.
     ///
     /// # Errors
@@ -120,7 +121,7 @@ impl Topology {
             errors.push(TopologyError::NoControlPlane);
         }
         let asked = u16::from(control_planes) + u16::from(spec.workers);
-        if asked > MOST_NODES {
+        if asked > Self::MOST_NODES {
             errors.push(TopologyError::TooMany { asked });
         }
         errors.extend(bad_name(&name));

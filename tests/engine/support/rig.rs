@@ -10,10 +10,9 @@ use joinder::runner::{self, CaseResult};
 use joinder::runtime::deadline::{Deadline, Limits};
 use joinder::runtime::fake::FakeEngine;
 use joinder::runtime::label::{self, Labels, Lifetime};
-use joinder::spec::Workflow;
 use joinder::step::World;
 use joinder::sys::stop::Stop;
-use joinder::workflow::{self, Plan};
+use joinder::workflow::{self, Plan, Request};
 use tokio::time::Instant;
 
 use super::Nodes;
@@ -25,8 +24,8 @@ const AFTER: Duration = Duration::from_mins(10);
 
 /// A plan from a workflow's text.
 pub(crate) fn plan(text: &str) -> Plan {
-    let workflow: Workflow = serde_saphyr::from_str(text).expect("well formed");
-    workflow::plan(&workflow, "test.yaml", None).expect("it fits together")
+    let loaded = workflow::plans_of_text("test.yaml".as_ref(), text, &Request::default());
+    loaded.unwrap_or_else(|problems| panic!("{problems}")).plans.remove(0)
 }
 
 /// Create, init, join in this order, delete, with expectations.
