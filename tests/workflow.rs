@@ -19,9 +19,9 @@ fn refused(text: &str) -> String {
 
 /// What the first task of each case says.
 fn said(loaded: &Loaded) -> Vec<String> {
-    let args = |step: &Step| match step {
-        Step::Cmd(process) => process.args.join(" "),
-        other => panic!("{other:?}"),
+    let args = |step: &Step| {
+        let Step::Cmd(process) = step else { panic!("no process: {step:?}") };
+        process.args.join(" ")
     };
     loaded.plans.iter().map(|plan| args(&plan.tasks[0].step)).collect()
 }

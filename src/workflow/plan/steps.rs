@@ -72,7 +72,8 @@ impl Planner<'_> {
         if !findings.is_imported(path) {
             findings.wrong(path, format!("an earlier task is called {name:?} too"));
         }
-        let numbered = (2..).map(|n| format!("{name} ({n})")).find(|numbered| self.names.insert(numbered.clone()));
+        // one of them is free: there are not more names than tasks
+        let numbered = (2..=self.index + 1).map(|n| format!("{name} ({n})")).find(|numbered| self.names.insert(numbered.clone()));
         numbered.unwrap_or(name)
     }
 
