@@ -35,9 +35,10 @@ const DOORS: &[(&str, &[&str])] = &[
     // cluster, node: a plan holds the topology that was decided
     // event: the outline of a plan is told with the case
     ("workflow", &["cluster", "event", "node", "spec"]),
-    ("step", &["cluster", "event", "kubeadm", "node", "observe", "runtime", "spec", "sys"]),
-    // agent, cluster, node, spec: the judge asks the members for what expectations need to see
-    ("runner", &["agent", "cluster", "event", "expect", "node", "spec", "step", "sys", "workflow"]),
+    // agent: commands in nodes are followed, and members asked who leads
+    ("step", &["agent", "cluster", "event", "kubeadm", "node", "observe", "runtime", "spec", "sys"]),
+    // agent, cluster, spec: the judge asks the members for what expectations need to see
+    ("runner", &["agent", "cluster", "event", "expect", "spec", "step", "sys", "workflow"]),
     ("report", &["event", "sys"]),
     ("cli", &[ALL]),
 ];

@@ -147,7 +147,12 @@ impl Agent {
 
     /// Starts a process in the node.
     pub fn run(&self, argv: Vec<String>) -> Process {
-        Process::new(&self.node, self.call(Call::Run { argv, env: BTreeMap::new() }))
+        self.run_with(argv, BTreeMap::new())
+    }
+
+    /// The same, with variables beside the node's own.
+    pub fn run_with(&self, argv: Vec<String>, env: BTreeMap<String, String>) -> Process {
+        Process::new(&self.node, self.call(Call::Run { argv, env }))
     }
 
     /// A call with one reply.

@@ -95,7 +95,7 @@ pub enum Said {
         pipe: Pipe,
         /// When the agent read it.
         seen: Stamp,
-        /// Without the newline; what is not UTF-8 is replaced.
+        /// Without the newline; a byte that is no UTF-8 as `\xff`, a long line in pieces.
         text: String,
     },
     /// It ended. Last of its call.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::protocol::{Pipe, Said};
 use super::serve::Answers;
 use crate::sys::clock::Stamp;
+use crate::sys::process::Lines;
 use crate::sys::wait::{Look, Patience, wait};
 
 /// How long output may go on after the process has ended: a child that it left behind may hold the pipe for ever.
@@ -85,15 +86,15 @@ async fn end_group(child: &mut Child, pid: u32, grace: Duration) -> std::io::Res
     child.wait().await
 }
 
-async fn forward(from: impl AsyncRead + Unpin, pipe: Pipe, answers: Answers) {
-    let mut from = BufReader::new(from);
-    let mut line = Vec::new();
-    while let Ok(n) = from.read_until(b'\n', &mut line).await {
+async fn forward(mut from: impl AsyncRead + Unpin, pipe: Pipe, answers: Answers) {
+    let mut lines = Lines::default();
+    let mut piece = vec![0; 16 * 1024];
+    let say = |text| answers.say(Said::Line { pipe, seen: Stamp::now(), text });
+    while let Ok(n) = from.read(&mut piece).await {
         if n == 0 {
             break;
         }
-        let text = String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned();
-        answers.say(Said::Line { pipe, seen: Stamp::now(), text });
-        line.clear();
+        lines.feed(&piece[..n], say);
     }
+    lines.end(say);
 }

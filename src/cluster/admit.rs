@@ -19,13 +19,10 @@ impl Cluster {
     /// # Errors
     /// The wait's, or the engine's.
     pub async fn admit(&self, node: &Node, patience: &Patience) -> Result<(), AdmitError> {
-        let server = format!("https://{}:{}", node.address, path::API_PORT);
         wait(format!("API server of {}", node.name), patience, || async {
-            let call = Call::Get { kubeconfig: path::ADMIN_CONF.into(), server: Some(server.clone()), path: "/readyz".into() };
-            match node.agent().ask(call, ASK).await {
-                Ok(Said::Answer { status: 200, .. }) => Look::Done(()),
-                Ok(Said::Answer { status, body }) => Look::NotYet(format!("{status} {}", body.lines().last().unwrap_or_default())),
-                Ok(other) => Look::NotYet(format!("{other:?}")),
+            match readyz(node).await {
+                Ok(None) => Look::Done(()),
+                Ok(Some(saw)) => Look::NotYet(saw),
                 Err(e @ AgentError::Lost { .. }) => Look::Never(e.to_string()),
                 Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
             }
@@ -37,22 +34,57 @@ impl Cluster {
         Ok(())
     }
 
-    /// Names of the nodes that are Ready and of those that are not, as the first control plane's API server has them.
+    /// Is the node's own API server ready?
+    ///
+    /// # Errors
+    /// What it said instead, in words.
+    pub async fn api_server(&self, node: &Node) -> Result<(), String> {
+        match readyz(node).await {
+            Ok(None) => Ok(()),
+            Ok(Some(saw)) => Err(saw),
+            Err(e) => Err(e.to_string()),
+        }
+    }
+
+    /// Names of the nodes that are Ready and of those that are not, as the first API server has them that answers.
     ///
     /// # Errors
     /// Why there is no such list, in words.
     pub async fn ready_nodes(&self) -> Result<(Vec<String>, Vec<String>), String> {
-        let first = self.first();
-        let server = Some(format!("https://{}:{}", first.address, path::API_PORT));
-        let call = Call::Get { kubeconfig: path::ADMIN_CONF.into(), server, path: "/api/v1/nodes".into() };
-        let Said::Answer { status: 200, body } = first.agent().ask(call, ASK).await.map_err(|e| e.to_string())? else {
-            return Err("the API server did not list the nodes".into());
-        };
-        let list: NodeList = serde_json::from_str(&body).map_err(|e| e.to_string())?;
-        let (ready, waiting): (Vec<_>, Vec<_>) = list.items.into_iter().partition(NodeObject::is_ready);
-        let names = |nodes: Vec<NodeObject>| nodes.into_iter().map(|n| n.metadata.name).collect();
-        Ok((names(ready), names(waiting)))
+        let mut said = Vec::new();
+        for node in self.control_planes() {
+            match nodes_of(node).await {
+                Ok(list) => return Ok(list),
+                Err(why) => said.push(why),
+            }
+        }
+        Err(said.join("; "))
     }
+}
+
+/// `None` when the node's own API server is ready, else what it said.
+async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
+    Ok(match node.agent().ask(get(node, "/readyz"), ASK).await? {
+        Said::Answer { status: 200, .. } => None,
+        Said::Answer { status, body } => Some(format!("{status} {}", body.lines().last().unwrap_or_default())),
+        other => Some(format!("{other:?}")),
+    })
+}
+
+/// A question to the node's own API server.
+fn get(node: &Node, path: &str) -> Call {
+    let server = Some(format!("https://{}:{}", node.address, path::API_PORT));
+    Call::Get { kubeconfig: path::ADMIN_CONF.into(), server, path: path.to_owned() }
+}
+
+async fn nodes_of(node: &Node) -> Result<(Vec<String>, Vec<String>), String> {
+    let Said::Answer { status: 200, body } = node.agent().ask(get(node, "/api/v1/nodes"), ASK).await.map_err(|e| e.to_string())? else {
+        return Err(format!("the API server of {} did not list the nodes", node.name));
+    };
+    let list: NodeList = serde_json::from_str(&body).map_err(|e| e.to_string())?;
+    let (ready, waiting): (Vec<_>, Vec<_>) = list.items.into_iter().partition(NodeObject::is_ready);
+    let names = |nodes: Vec<NodeObject>| nodes.into_iter().map(|n| n.metadata.name).collect();
+    Ok((names(ready), names(waiting)))
 }
 
 /// Why a node is not behind the load balancer.

@@ -12,7 +12,7 @@ use super::load_balancer::LoadBalancer;
 use super::network;
 use super::topology::{Images, NodePlace, Topology};
 use crate::event::{Bus, Event, Work};
-use crate::node::{BootLimits, Node, NodeError, NodePlan, Overrides, path};
+use crate::node::{BootLimits, Node, NodeError, NodePlan, Overrides, Role, path};
 use crate::runtime::api::Subnet;
 use crate::runtime::label::{self, Labels, Lifetime};
 use crate::runtime::{ContainerSpec, Fault, Runtime, RuntimeError};
@@ -112,6 +112,11 @@ impl Cluster {
     /// Never: a cluster without a node is not made.
     pub fn first(&self) -> &Arc<Node> {
         &self.nodes[0]
+    }
+
+    /// The control planes in the order of their indexes.
+    pub fn control_planes(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.nodes.iter().filter(|node| node.role == Role::ControlPlane)
     }
 }
 

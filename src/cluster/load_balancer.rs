@@ -40,10 +40,23 @@ impl LoadBalancer {
 
     /// Sends connections to this node too.
     pub(super) async fn add(&self, node: &str, address: Ipv4Addr) -> Result<(), RuntimeError> {
+        self.change(|backends| _ = backends.insert(node.to_owned(), address)).await
+    }
+
+    /// Sends no new connections to this node any more.
+    pub(super) async fn drop_backend(&self, node: &str) -> Result<(), RuntimeError> {
+        self.change(|backends| _ = backends.remove(node)).await
+    }
+
+    /// A change that could not be told is none, so that it can be tried again.
+    async fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Ipv4Addr>)) -> Result<(), RuntimeError> {
         let mut backends = self.backends.lock().await;
-        if backends.insert(node.to_owned(), address).is_none() {
-            self.write(&backends).await?;
+        let mut changed = backends.clone();
+        change(&mut changed);
+        if changed != *backends {
+            self.write(&changed).await?;
             self.runtime.signal(&self.name, RELOAD).await?;
+            *backends = changed;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::files::{self, Overrides};
@@ -115,8 +116,9 @@ pub struct Node {
     pub index: u8,
     /// Its fixed address.
     pub address: Ipv4Addr,
-    runtime: Arc<dyn Runtime>,
-    agent: Agent,
+    pub(super) runtime: Arc<dyn Runtime>,
+    /// Another one after each restart.
+    agent: watch::Sender<Arc<Agent>>,
 }
 
 impl Node {
@@ -152,20 +154,7 @@ impl Node {
             Ok(node) => node,
             Err(e) => return Err(explain(e, &plan.name, runtime).await),
         };
-        let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
-        let what = format!("containerd in {}", plan.name);
-        let call = || Call::Dial { unix: path::CONTAINERD.into() };
-        let up = wait(what, &patience, || async {
-            match node.agent.ask(call(), limits.containerd).await {
-                Ok(_) => Look::Done(()),
-                Err(e @ AgentError::Lost { .. }) => Look::Never(e.to_string()),
-                Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
-            }
-        });
-        if let Err(wait) = up.await {
-            let log = runtime.logs(&plan.name, 15).await.unwrap_or_default();
-            return Err(NodeError::Boot { wait, log });
-        }
+        node.until_containerd(limits).await?;
         node.run_quietly(&["sh", path::NETWORK], limits.containerd).await?;
         if plan.overrides.etcd.is_some() {
             node.run_quietly(&["sh", "-c", files::REPLACE_ETCD], limits.containerd).await?;
@@ -185,25 +174,54 @@ impl Node {
         runtime: &Arc<dyn Runtime>,
         limit: Duration,
     ) -> Result<Self, NodeError> {
-        let exec = runtime.exec(&name, &[agent::PATH.to_owned(), agent::COMMAND.to_owned()]).await?;
-        let output = exec.output.map(|piece| match piece {
-            Ok((api::Pipe::Out, bytes)) => Ok((agent::Pipe::Out, bytes)),
-            Ok((api::Pipe::Err, bytes)) => Ok((agent::Pipe::Err, bytes)),
-            Err(e) => Err(e.to_string()),
-        });
-        let agent = Agent::over(&name, exec.input, output.boxed());
-        let Said::Hello { version, .. } = agent.ask(Call::Hello, limit).await? else {
-            return Err(AgentError::Refused { node: name, why: "no greeting".into() }.into());
-        };
-        if version != env!("CARGO_PKG_VERSION") {
-            return Err(NodeError::OtherVersion { node: name, theirs: version });
-        }
-        Ok(Self { name, role, index, address, runtime: runtime.clone(), agent })
+        let agent = connect(&name, runtime, limit).await?;
+        Ok(Self { name, role, index, address, runtime: runtime.clone(), agent: watch::Sender::new(Arc::new(agent)) })
     }
 
-    /// The agent in it.
-    pub fn agent(&self) -> &Agent {
-        &self.agent
+    /// Waits for containerd's socket.
+    ///
+    /// # Errors
+    /// [`NodeError::Boot`] with the container's last lines.
+    pub(super) async fn until_containerd(&self, limits: &BootLimits) -> Result<(), NodeError> {
+        let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
+        let up = wait(format!("containerd in {}", self.name), &patience, || async {
+            match self.containerd(limits.containerd).await {
+                Ok(()) => Look::Done(()),
+                Err(e @ AgentError::Lost { .. }) => Look::Never(e.to_string()),
+                Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
+            }
+        });
+        let Err(wait) = up.await else { return Ok(()) };
+        let log = self.runtime.logs(&self.name, 15).await.unwrap_or_default();
+        Err(NodeError::Boot { wait, log })
+    }
+
+    /// Does containerd answer?
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn containerd(&self, limit: Duration) -> Result<(), AgentError> {
+        self.agent().ask(Call::Dial { unix: path::CONTAINERD.into() }, limit).await.map(drop)
+    }
+
+    /// Connects to the agent anew, after the old connection has ended with its container.
+    ///
+    /// # Errors
+    /// As [`Node::attach`].
+    pub async fn renew(&self, limit: Duration) -> Result<(), NodeError> {
+        let agent = connect(&self.name, &self.runtime, limit).await?;
+        self.agent.send_replace(Arc::new(agent));
+        Ok(())
+    }
+
+    /// The agent in it, as last connected to.
+    pub fn agent(&self) -> Arc<Agent> {
+        self.agent.borrow().clone()
+    }
+
+    /// The same, and each one that comes after it.
+    pub fn agents(&self) -> watch::Receiver<Arc<Agent>> {
+        self.agent.subscribe()
     }
 
     /// What is wrong with its container, in words: `is paused`, `has exited with code 137`. `None` when it runs.
@@ -224,21 +242,42 @@ impl Node {
     /// # Errors
     /// [`AgentError::Refused`] with its output when it exits with anything but 0.
     pub async fn run_quietly(&self, argv: &[&str], limit: Duration) -> Result<String, AgentError> {
-        let mut process = self.agent.run(argv.iter().map(|a| (*a).to_owned()).collect());
+        self.said(argv, limit).await.map_err(|e| match e {
+            Ended::Badly(said) => self.refused(format!("{}: {}", argv.join(" "), said.trim())),
+            Ended::Unseen(e) => e,
+        })
+    }
+
+    async fn said(&self, argv: &[&str], limit: Duration) -> Result<String, Ended> {
+        let mut process = self.agent().run(argv.iter().map(|a| (*a).to_owned()).collect());
         let follow = async {
             let mut said = String::new();
             loop {
-                match process.next().await? {
+                match process.next().await.map_err(Ended::Unseen)? {
                     Output::Line { text, .. } => {
                         said.push_str(&text);
                         said.push('\n');
                     }
                     Output::Exited { code: Some(0), .. } => return Ok(said),
-                    Output::Exited { .. } => return Err(self.refused(format!("{}: {}", argv.join(" "), said.trim()))),
+                    Output::Exited { .. } => return Err(Ended::Badly(said)),
                 }
             }
         };
-        tokio::time::timeout(limit, follow).await.unwrap_or_else(|_| Err(AgentError::Late { node: self.name.clone(), limit }))
+        tokio::time::timeout(limit, follow)
+            .await
+            .unwrap_or_else(|_| Err(Ended::Unseen(AgentError::Late { node: self.name.clone(), limit })))
+    }
+
+    /// Runs a shell script with these arguments, `$1` on; returns what it says.
+    ///
+    /// # Errors
+    /// [`AgentError::Refused`] with just that when it exits with anything but 0.
+    pub async fn script(&self, script: &str, args: &[&str], limit: Duration) -> Result<String, AgentError> {
+        let argv: Vec<&str> = ["sh", "-c", script, "joinder"].into_iter().chain(args.iter().copied()).collect();
+        self.said(&argv, limit).await.map_err(|e| match e {
+            Ended::Badly(said) => self.refused(said.trim().to_owned()),
+            Ended::Unseen(e) => e,
+        })
     }
 
     /// Writes one file into the node.
@@ -276,6 +315,32 @@ impl Node {
     fn refused(&self, why: String) -> AgentError {
         AgentError::Refused { node: self.name.clone(), why }
     }
+}
+
+/// Why a command's output is no answer.
+enum Ended {
+    /// It exited with something else than 0, and said this.
+    Badly(String),
+    /// It could not be followed.
+    Unseen(AgentError),
+}
+
+/// Starts an agent in a running container and greets it.
+async fn connect(name: &str, runtime: &Arc<dyn Runtime>, limit: Duration) -> Result<Agent, NodeError> {
+    let exec = runtime.exec(name, &[agent::PATH.to_owned(), agent::COMMAND.to_owned()]).await?;
+    let output = exec.output.map(|piece| match piece {
+        Ok((api::Pipe::Out, bytes)) => Ok((agent::Pipe::Out, bytes)),
+        Ok((api::Pipe::Err, bytes)) => Ok((agent::Pipe::Err, bytes)),
+        Err(e) => Err(e.to_string()),
+    });
+    let agent = Agent::over(name, exec.input, output.boxed());
+    let Said::Hello { version, .. } = agent.ask(Call::Hello, limit).await? else {
+        return Err(AgentError::Refused { node: name.to_owned(), why: "no greeting".into() }.into());
+    };
+    if version != env!("CARGO_PKG_VERSION") {
+        return Err(NodeError::OtherVersion { node: name.to_owned(), theirs: version });
+    }
+    Ok(agent)
 }
 
 /// A node whose agent cannot be reached has often ended: its own last lines tell more than the failed exec.

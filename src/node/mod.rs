@@ -1,9 +1,12 @@
 //! One node container: the rights it gets, the files it needs, booting it, and speaking to it through its agent.
 
 mod boot;
+mod copy;
 mod files;
 mod flags;
+mod pack;
 pub mod path;
+mod restart;
 
 pub use boot::{BootLimits, Node, NodeError, NodePlan, Role};
 pub use files::{Overrides, pod_subnet};

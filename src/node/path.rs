@@ -18,6 +18,8 @@ pub const KUBEADM: &str = "/usr/bin/kubeadm";
 pub const KUBELET: &str = "/usr/bin/kubelet";
 /// Where the user's own etcd waits to be put into the image store.
 pub const ETCD_OVERRIDE: &str = "/kind/override/etcd";
+/// Files on their way in or out; where the engine's archives see them.
+pub const COPY: &str = "/kind/copy";
 /// The administrator's kubeconfig.
 pub const ADMIN_CONF: &str = "/etc/kubernetes/admin.conf";
 /// The cluster's CA.

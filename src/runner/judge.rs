@@ -8,8 +8,7 @@ use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
 use crate::event::{Event, Judgement, Member, Verdict, Work};
 use crate::expect::{self, Readiness};
-use crate::node::Role;
-use crate::spec::{Expectations, Members, NodesReady};
+use crate::spec::{Expectations, Members, NodesReady, When};
 use crate::step::World;
 use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
@@ -44,13 +43,22 @@ pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, lo
         return all;
     };
     let ended = Stamp::now();
-    if let Some(members) = &wanted.members {
+    // Is this expectation for these versions?
+    let due = |name: &str, when: Option<&When>| {
+        let unmet = when.and_then(|when| when.unmet(world.kubernetes(), world.images.etcd.as_deref()));
+        if let Some(why) = &unmet {
+            world.events.tell(Event::Note { text: format!("{name} is not judged: {why}") });
+        }
+        unmet.is_none()
+    };
+    if let Some(members) = wanted.members.as_ref().filter(|m| due("members", m.when.as_ref())) {
         all.push(settle(cluster, members, look, stop).await);
     }
-    if let (Some(promotion), Some(observer)) = (&wanted.promotion, &world.observer) {
+    let promotion = wanted.promotion.as_ref().filter(|p| due("promotion", p.when.as_ref()));
+    if let (Some(promotion), Some(observer)) = (promotion, &world.observer) {
         all.extend(expect::promotion(promotion, &observer.record(), began, ended.max(Stamp::now())));
     }
-    if let Some(nodes) = &wanted.nodes {
+    if let Some(nodes) = wanted.nodes.as_ref().filter(|n| due("nodes", n.when.as_ref())) {
         let judgement = ready(cluster, nodes, look, stop).await;
         if judgement.verdict == Verdict::Pass {
             let took = Stamp::now().since(ended);
@@ -77,7 +85,7 @@ async fn settle(cluster: &Cluster, wanted: &Members, look: Look, stop: &Stop) ->
 /// The list of the first voter that answers; a learner or a member that is down does not.
 async fn settled_members(cluster: &Cluster) -> Result<Vec<Member>, String> {
     let mut why = Vec::new();
-    for node in cluster.nodes.iter().filter(|n| n.role == Role::ControlPlane) {
+    for node in cluster.control_planes() {
         match node.agent().ask(Call::Members, ASK).await {
             Ok(Said::Members { members }) => return Ok(members),
             Ok(other) => why.push(format!("{}: {other:?}", node.name)),

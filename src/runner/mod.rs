@@ -1,7 +1,9 @@
 //! Runs a plan task by task: limits, stopping, judging, and what counts as a failure.
 
+mod group;
 mod judge;
 mod policy;
 mod run;
+mod task;
 
 pub use run::{CaseResult, clean_up, run};

@@ -2,7 +2,8 @@
 
 use crate::event::{Judgement, Outcome, Verdict};
 
-/// Does this make the run fail?
+/// Does this make the run fail? `ignoreError` covers every way in which a task can fail, also a command that could not be
+/// started and a limit that passed; kinder's covers only an exit code that is not 0.
 pub(super) fn counts(outcome: &Outcome, judgements: &[Judgement], ignore_error: bool) -> bool {
     let failed = match outcome {
         Outcome::Passed | Outcome::Skipped { .. } | Outcome::Stopped => false,
@@ -16,8 +17,8 @@ pub(super) fn counts(outcome: &Outcome, judgements: &[Judgement], ignore_error: 
 pub(super) enum Turn {
     /// It runs.
     Run,
-    /// It is not its turn any more.
-    Skip(Outcome),
+    /// It is not its turn any more, or never is here: why.
+    Skip(String),
 }
 
 /// A forced task always runs; another one only while nothing failed and nobody stopped the run.
@@ -26,8 +27,8 @@ pub(super) fn turn(force: bool, failed_before: Option<&str>, stopped: bool) -> T
         return Turn::Run;
     }
     match failed_before {
-        Some(task) => Turn::Skip(Outcome::Skipped { reason: format!("task {task:?} failed") }),
-        None if stopped => Turn::Skip(Outcome::Skipped { reason: "the run was stopped".into() }),
+        Some(task) => Turn::Skip(format!("task {task:?} failed")),
+        None if stopped => Turn::Skip("the run was stopped".into()),
         None => Turn::Run,
     }
 }

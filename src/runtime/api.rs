@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::pin::Pin;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -197,6 +198,8 @@ pub trait Runtime: Send + Sync {
     async fn start(&self, name: &str) -> Result<()>;
     /// Sends a signal (`SIGKILL`, `SIGHUP`, …) to the first process of a container.
     async fn signal(&self, name: &str, signal: &str) -> Result<()>;
+    /// Sends a container its stop signal, and KILL after `grace`; returns when it has ended. One that has ended is fine.
+    async fn stop(&self, name: &str, grace: Duration) -> Result<()>;
     /// Kills and removes a container with its anonymous volumes.
     async fn remove(&self, name: &str) -> Result<()>;
     /// The last lines that the first process wrote.

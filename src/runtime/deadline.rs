@@ -94,6 +94,9 @@ impl Runtime for Deadline {
     async fn signal(&self, name: &str, signal: &str) -> Result<()> {
         limited(self.limits.short, "signal container", name, self.inner.signal(name, signal)).await
     }
+    async fn stop(&self, name: &str, grace: Duration) -> Result<()> {
+        limited(self.limits.long + grace, "stop container", name, self.inner.stop(name, grace)).await
+    }
     async fn remove(&self, name: &str) -> Result<()> {
         limited(self.limits.long, "remove container", name, self.inner.remove(name)).await
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bollard::Docker;
@@ -104,6 +105,11 @@ impl Runtime for DockerEngine {
     async fn signal(&self, name: &str, signal: &str) -> Result<()> {
         let options = query::KillContainerOptions { signal: signal.to_owned() };
         self.api.kill_container(name, Some(options)).await.map_err(on("signal container", name))
+    }
+
+    async fn stop(&self, name: &str, grace: Duration) -> Result<()> {
+        let options = query::StopContainerOptions { t: Some(i32::try_from(grace.as_secs()).unwrap_or(i32::MAX)), ..Default::default() };
+        self.api.stop_container(name, Some(options)).await.map_err(on("stop container", name))
     }
 
     async fn remove(&self, name: &str) -> Result<()> {

@@ -45,15 +45,102 @@ pub enum StepError {
         /// The selector.
         selector: String,
     },
-    /// This version has no such step.
-    #[error("this version of joinder cannot run the step {step}")]
-    NotThere {
+    /// A selector means several nodes where it may mean one.
+    #[error("{selector:?} selects {}, but just one can be meant here", names.join(", "))]
+    SelectsMany {
+        /// The selector.
+        selector: String,
+        /// The nodes.
+        names: Vec<String>,
+    },
+    /// A selector is about etcd, and no member could be asked.
+    #[error("{selector:?} needs an answer from etcd: {}", if said.is_empty() { "there is no control plane".to_owned() } else { said.join("; ") })]
+    Unseen {
+        /// The selector.
+        selector: String,
+        /// What the members said.
+        said: Vec<String>,
+    },
+    /// A command could not be started.
+    #[error("cannot start {what}: {why}")]
+    NotStarted {
+        /// The command.
+        what: String,
+        /// The system's words.
+        why: String,
+    },
+    /// A command did not end as it should.
+    #[error("{what}: {how}")]
+    Command {
+        /// The command.
+        what: String,
+        /// How it ended: `exit code 3`.
+        how: String,
+    },
+    /// Processes that could not be ended.
+    #[error("{what} is over, but these processes of it do not end: {}", left.join(", "))]
+    Running {
+        /// The command.
+        what: String,
+        /// Their ids and command lines.
+        left: Vec<String>,
+    },
+    /// A file or folder could not be copied.
+    #[error("cannot copy {from} to {to}: {why}")]
+    Copy {
+        /// From where.
+        from: String,
+        /// To where.
+        to: String,
+        /// Why not.
+        why: NodeError,
+    },
+    /// A step failed on some nodes.
+    #[error("{step} failed on {} of {of} nodes{}{}", failures.len(), list(.failures), not_tried(.untried))]
+    Nodes {
+        /// The step.
+        step: &'static str,
+        /// Why, for each.
+        failures: Vec<StepError>,
+        /// How many nodes there are.
+        of: usize,
+        /// Nodes whose turn did not come.
+        untried: Vec<String>,
+    },
+    /// There is no folder for logs.
+    #[error("no folder for the logs: say `to`, or run with --artifacts")]
+    NoFolder,
+    /// Tasks of a group failed.
+    #[error("{} of {of} tasks failed: {}", failed.len(), failed.join(", "))]
+    Group {
+        /// Their names.
+        failed: Vec<String>,
+        /// How many tasks there are.
+        of: usize,
+    },
+    /// A step that makes or removes nodes cannot run beside others.
+    #[error("the step {step} cannot be in a group: it makes or removes nodes")]
+    NotInGroup {
         /// Its word.
         step: &'static str,
     },
+    /// It was stopped.
+    #[error("stopped")]
+    Stopped,
     /// There is no cluster, since an earlier step failed or removed it.
     #[error("there is no cluster")]
     NoCluster,
+}
+
+impl StepError {
+    /// Was nothing done, because the command could not be started?
+    pub fn is_no_start(&self) -> bool {
+        matches!(self, Self::NotStarted { .. })
+    }
+}
+
+fn not_tried(untried: &[String]) -> String {
+    if untried.is_empty() { String::new() } else { format!("\n  not tried: {}", untried.join(", ")) }
 }
 
 fn list(failures: &[StepError]) -> String {

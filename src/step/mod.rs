@@ -1,16 +1,27 @@
 //! The steps of a workflow, one file each, over one world.
 
+mod cmd;
+mod copy;
 mod create;
 mod delete;
+mod each;
 mod error;
+mod exec;
+mod export;
 mod init;
 mod join;
 mod select;
+mod wait;
 mod world;
 
+pub use cmd::cmd;
+pub use copy::{copy_in, copy_out};
 pub use create::create;
 pub use delete::delete;
 pub use error::StepError;
+pub use exec::exec;
+pub use export::export;
 pub use init::init;
 pub use join::join;
+pub use wait::wait;
 pub use world::World;

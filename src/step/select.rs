@@ -1,26 +1,44 @@
 //! Selectors to the nodes of a cluster that runs.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::timeout;
 
 use super::error::StepError;
+use crate::agent::{Call, Said};
 use crate::cluster::Cluster;
+use crate::event::MemberStatus;
 use crate::node::{Node, Role};
 use crate::spec::{Pick, Selector};
 
-/// The nodes that a selector means, each once, in the order of their indexes.
+/// One member's answer.
+const ASK: Duration = Duration::from_secs(3);
+
+/// The nodes that a selector means, each once, in the order of their indexes. What depends on etcd is asked of its members now.
 ///
 /// # Errors
-/// [`StepError::Selects`] when there is none and that is not `allowed`.
-pub(super) fn select(cluster: &Cluster, selector: &Selector, allowed: bool) -> Result<Vec<Arc<Node>>, StepError> {
-    let nodes: Vec<Arc<Node>> =
-        cluster.nodes.iter().filter(|node| selector.0.iter().any(|pick| means(cluster, pick, node))).cloned().collect();
+/// [`StepError::Selects`] when there is none and that is not `allowed`; [`StepError::Unseen`] when no member says who leads.
+pub(super) async fn select(cluster: &Cluster, selector: &Selector, allowed: bool) -> Result<Vec<Arc<Node>>, StepError> {
+    let parts = if selector.0.iter().any(Pick::depends_on_etcd) { parts(cluster, selector).await? } else { Parts::default() };
+    let meant = |node: &&Arc<Node>| selector.0.iter().any(|pick| means(cluster, pick, node, &parts));
+    let nodes: Vec<Arc<Node>> = cluster.nodes.iter().filter(meant).cloned().collect();
     if nodes.is_empty() && !allowed {
         return Err(StepError::Selects { selector: selector.to_string() });
     }
     Ok(nodes)
 }
 
-fn means(cluster: &Cluster, pick: &Pick, node: &Node) -> bool {
+/// Names of the nodes by what their members are.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Parts {
+    leader: Option<String>,
+    followers: Vec<String>,
+    learners: Vec<String>,
+}
+
+fn means(cluster: &Cluster, pick: &Pick, node: &Node, parts: &Parts) -> bool {
     let nth = |role: Role, n: u8| node.role == role && node.name.ends_with(&format!("-{}-{n}", role.as_str()));
     match pick {
         Pick::All => true,
@@ -31,6 +49,73 @@ fn means(cluster: &Cluster, pick: &Pick, node: &Node) -> bool {
         Pick::ControlPlane(n) => nth(Role::ControlPlane, *n),
         Pick::Worker(n) => nth(Role::Worker, *n),
         Pick::Name(name) => node.name == *name,
-        Pick::Leader | Pick::Followers | Pick::Learner => false,
+        Pick::Leader => parts.leader.as_ref() == Some(&node.name),
+        Pick::Followers => parts.followers.contains(&node.name),
+        Pick::Learner => parts.learners.contains(&node.name),
+    }
+}
+
+/// Asks every member what it is.
+async fn parts(cluster: &Cluster, selector: &Selector) -> Result<Parts, StepError> {
+    let asked = join_all(cluster.control_planes().map(async |node| (node.name.clone(), status(node).await))).await;
+    let (mut seen, mut said) = (Vec::new(), Vec::new());
+    for (name, status) in asked {
+        match status {
+            Ok(status) => seen.push((name, status)),
+            Err(why) => said.push(format!("{name}: {why}")),
+        }
+    }
+    let parts = sort(&seen);
+    // Without a leader nobody follows, and a learner may be a voter by now.
+    if parts.leader.is_none() {
+        said.extend(seen.iter().map(|(name, status)| format!("{name}: no leader in term {}", status.term)));
+        return Err(StepError::Unseen { selector: selector.to_string(), said });
+    }
+    Ok(parts)
+}
+
+/// The first sample of a sampler of its own.
+async fn status(node: &Node) -> Result<MemberStatus, String> {
+    let mut replies = node.agent().call(Call::Watch { every: 1000, busy: 1000 });
+    match timeout(ASK, replies.next()).await {
+        Ok(Ok(Said::Sample { sample })) => sample.status.ok_or_else(|| sample.error.unwrap_or_default()),
+        Ok(Ok(other)) => Err(format!("{other:?}")),
+        Ok(Err(e)) => Err(e.to_string()),
+        Err(_) => Err("no answer in time".into()),
+    }
+}
+
+/// The leader is who takes itself for it; of several the one with the highest term.
+fn sort(seen: &[(String, MemberStatus)]) -> Parts {
+    let leads = |status: &MemberStatus| status.leader == status.id && !status.learner;
+    let leader = seen.iter().filter(|(_, status)| leads(status)).max_by_key(|(_, status)| status.term).map(|(name, _)| name.clone());
+    let names = |is: &dyn Fn(&str, &MemberStatus) -> bool| {
+        seen.iter().filter(|(name, status)| is(name, status)).map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    Parts {
+        followers: names(&|name, status| !status.learner && leader.as_deref() != Some(name)),
+        learners: names(&|_, status| status.learner),
+        leader,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::MemberId;
+
+    #[test]
+    fn members_are_told_apart_and_an_old_leader_does_not_lead() {
+        let status =
+            |id, leader, term, learner| MemberStatus { id: MemberId(id), leader: MemberId(leader), term, learner, ..Default::default() };
+        let seen = [
+            ("a".to_owned(), status(1, 1, 2, false)),
+            ("b".to_owned(), status(2, 2, 3, false)),
+            ("c".to_owned(), status(3, 2, 3, false)),
+            ("d".to_owned(), status(4, 2, 3, true)),
+        ];
+        let parts = sort(&seen);
+        assert_eq!(parts, Parts { leader: Some("b".into()), followers: vec!["a".into(), "c".into()], learners: vec!["d".into()] });
+        assert_eq!(sort(&[("a".to_owned(), status(1, 0, 4, false))]).leader, None);
     }
 }

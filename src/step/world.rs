@@ -1,6 +1,6 @@
 //! What steps work on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub struct World {
     pub limits: CreateLimits,
     /// How long removing may take.
     pub removal: Duration,
-    /// Where the nodes' logs go when a task fails.
+    /// Where the nodes' logs go when a task fails: the folder `nodes` of the case's artifacts.
     pub logs: Option<PathBuf>,
     /// The engine.
     pub runtime: Arc<dyn Runtime>,
@@ -55,6 +55,21 @@ impl World {
         self.cluster.clone().ok_or(StepError::NoCluster)
     }
 
+    /// The folder of the case's artifacts.
+    pub fn artifacts(&self) -> Option<&Path> {
+        self.logs.as_deref().and_then(Path::parent)
+    }
+
+    /// Removes the cluster's secrets from what is told.
+    pub fn redactor(&self) -> Redactor {
+        self.cluster.as_deref().map(redactor).unwrap_or_default()
+    }
+
+    /// Kubernetes in the nodes, as far as that is known before they are made.
+    pub fn kubernetes(&self) -> Option<&str> {
+        self.cluster.as_ref().map(|cluster| cluster.kubernetes.as_str()).or(self.images.kubernetes.as_deref())
+    }
+
     /// Starts watching the control planes, once.
     pub fn watch(&mut self, cluster: &Cluster) {
         if self.observer.is_none() {
@@ -62,6 +77,11 @@ impl World {
             self.observer = Some(Observer::start(&control_planes, &self.events));
         }
     }
+}
+
+fn redactor(cluster: &Cluster) -> Redactor {
+    let secrets = &cluster.secrets;
+    Redactor::new([secrets.token.clone(), secrets.certificate_key.clone()])
 }
 
 /// What kubeadm commands on one cluster have in common.
@@ -89,7 +109,7 @@ impl Commands {
                 sans: vec!["localhost".into(), "127.0.0.1".into()],
             },
             policy,
-            redact: Redactor::new([secrets.token.clone(), secrets.certificate_key.clone()]),
+            redact: redactor(cluster),
             events: events.clone(),
             stop: stop.clone(),
         })

@@ -1,4 +1,4 @@
-//! What the operating system gives: stop tokens, waiting, clocks, the environment, files that appear whole.
+//! What the operating system gives: stop tokens, waiting, clocks, the environment, programs, files that appear whole.
 //!
 //! Nothing here knows of containers, Kubernetes or etcd.
 
@@ -6,6 +6,7 @@ pub mod clock;
 pub mod env;
 pub mod file;
 pub mod owner;
+pub mod process;
 pub mod random;
 pub mod redact;
 pub mod signal;

@@ -66,6 +66,17 @@ pub struct Patience {
     pub stop: CancellationToken,
 }
 
+/// Waits for just this time.
+///
+/// # Errors
+/// [`WaitError::Stopped`] when the stop fires.
+pub async fn pause(what: impl Display, time: Duration, stop: &CancellationToken) -> Result<(), WaitError> {
+    tokio::select! {
+        () = stop.cancelled() => Err(WaitError::Stopped { what: what.to_string() }),
+        () = sleep(time) => Ok(()),
+    }
+}
+
 /// Looks at a condition until it holds.
 ///
 /// # Errors

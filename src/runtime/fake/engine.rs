@@ -159,6 +159,10 @@ impl Runtime for FakeEngine {
         let (owned, signal) = (name.to_owned(), signal.to_owned());
         self.call("signal container", name, move |state| state.signal(&owned, &signal)).await
     }
+    async fn stop(&self, name: &str, _grace: Duration) -> Result<()> {
+        let owned = name.to_owned();
+        self.call("stop container", name, move |state| state.stop(&owned)).await
+    }
     async fn remove(&self, name: &str) -> Result<()> {
         let owned = name.to_owned();
         self.call("remove container", name, move |state| {

@@ -125,6 +125,14 @@ impl State {
         Ok(())
     }
 
+    pub(super) fn stop(&mut self, name: &str) -> Answer<()> {
+        let made = self.containers.get_mut(name).ok_or_else(|| no_such("container", name))?;
+        if made.runs() {
+            made.end(0, "");
+        }
+        Ok(())
+    }
+
     pub(super) fn remove(&mut self, name: &str) {
         if self.containers.remove(name).is_some() {
             self.volumes.retain(|_, (_, of)| of != name);

@@ -16,10 +16,10 @@ use crate::sys::stop::Stop;
 ///
 /// # Errors
 /// [`StepError::Joins`] with one failure a node.
-pub async fn join(world: &mut World, join: &Join, stop: &Stop) -> Result<(), StepError> {
+pub async fn join(world: &World, join: &Join, stop: &Stop) -> Result<(), StepError> {
     let cluster = world.cluster()?;
     let first = cluster.first().index;
-    let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), join.allow_empty)?;
+    let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), join.allow_empty).await?;
     let nodes: Vec<Arc<Node>> = meant.into_iter().filter(|node| node.index != first).collect();
     let commands = Commands::of(&cluster, &world.events, stop)?;
     let joiner = Arc::new(node::Joiner::prepare(cluster.clone(), commands, world.topology.discovery).await?);

@@ -1,0 +1,165 @@
+//! Files into a node and out of it, to any path: the engine's archives do not see what is mounted inside (`/tmp`, `/run`), so
+//! files go by way of a folder that they see.
+
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::boot::{Node, NodeError};
+use super::pack::{pack, unpack};
+use super::path;
+use crate::sys::random;
+
+/// For moving files inside a node.
+const LIMIT: Duration = Duration::from_mins(10);
+
+/// Puts what was staged in its place, by the rules of `docker cp`: into a folder that is there, else as the path itself, whose
+/// folder must be there.
+const PLACE: &str = r#"set -eu
+stage=$1 name=$2 to=$3
+trap 'rm -rf -- "$stage"' EXIT
+if [ ! -d "$to" ]; then
+  case $to in */) [ -d "$stage/$name" ] || { echo "there is no folder $to"; exit 1; };; esac
+  parent=$(dirname -- "$to")
+  [ -d "$parent" ] || { echo "there is no folder $parent"; exit 1; }
+fi
+cp -RP --preserve=mode,timestamps,links -- "$stage/$name" "$to" 2>&1"#;
+
+/// Says under which path the engine sees a file or folder; what it cannot see is staged.
+const FETCH: &str = r#"set -eu
+from=$1 stage=$2
+[ -e "$from" ] || { echo "there is no $from"; exit 1; }
+real=$(readlink -f -- "$from")
+case $(stat -f -c %T -- "$real") in
+tmpfs | ramfs | proc | sysfs | cgroup*)
+  mkdir -p -m 700 -- "$stage"
+  cp -RP --preserve=mode,timestamps,links -- "$real" "$stage/" 2>&1 || { rm -rf -- "$stage"; exit 1; }
+  echo "$stage/$(basename -- "$real")" ;;
+*) echo "$real" ;;
+esac"#;
+
+impl Node {
+    /// Copies a file or folder of this machine to an absolute path; modes are kept, the owner is root. A folder that is there
+    /// takes it in; otherwise the path is its new name, in a folder that must be there.
+    ///
+    /// # Errors
+    /// [`NodeError::Files`] when it cannot be read here, [`NodeError::Agent`] with what is wrong in the node.
+    pub async fn copy_in(&self, from: &Path, to: &str) -> Result<(), NodeError> {
+        let files = |source| NodeError::Files { node: self.name.clone(), source };
+        let told = |e: std::io::Error| files(std::io::Error::new(e.kind(), format!("{}: {e}", from.display())));
+        let whole = from.canonicalize().map_err(told)?;
+        let name = file_name(from).or_else(|| file_name(&whole)).unwrap_or_else(|| "files".into());
+        let stage = format!("{}/{}", path::COPY, random::word(8).map_err(files)?);
+        self.runtime.put(&self.name, pack(&whole, &stage, &name).map_err(told)?).await?;
+        self.script(PLACE, &[&stage, &name, to], LIMIT).await?;
+        Ok(())
+    }
+
+    /// Copies a file or folder of the node to a path of this machine, by the same rules; a link that is named is followed.
+    /// Returns what was left out, with the reason.
+    ///
+    /// # Errors
+    /// [`NodeError::Agent`] when it is not there, [`NodeError::Files`] when it cannot be written here.
+    pub async fn copy_out(&self, from: &str, to: &Path) -> Result<Vec<String>, NodeError> {
+        let files = |source| NodeError::Files { node: self.name.clone(), source };
+        let told = |e: std::io::Error| files(std::io::Error::new(e.kind(), format!("{}: {e}", to.display())));
+        let target = target(from, to).map_err(files)?;
+        let stage = format!("{}/{}", path::COPY, random::word(8).map_err(files)?);
+        let seen = self.script(FETCH, &[from, &stage], LIMIT).await?;
+        let seen = seen.trim_end_matches('\n');
+        let mut tar = tempfile::tempfile().map_err(files)?;
+        let got = self.runtime.get(&self.name, seen, &mut tar).await;
+        if seen.starts_with(&stage) {
+            self.script("rm -rf -- \"$1\"", &[&stage], LIMIT).await?;
+        }
+        got?;
+        tar.seek(SeekFrom::Start(0)).map_err(files)?;
+        unpack(tar, &target).map_err(told)
+    }
+}
+
+fn file_name(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// Where a copy of `from` goes.
+fn target(from: &str, to: &Path) -> std::io::Result<PathBuf> {
+    let missing = |what: &Path| std::io::Error::new(std::io::ErrorKind::NotFound, format!("there is no folder {} here", what.display()));
+    let name = file_name(Path::new(from)).unwrap_or_else(|| "root".into());
+    if to.is_dir() {
+        return Ok(to.join(name));
+    }
+    if to.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(missing(to));
+    }
+    match to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) if !parent.is_dir() => Err(missing(parent)),
+        Some(_) | None => Ok(to.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::{Command, Output};
+
+    use super::*;
+
+    fn sh(script: &str, args: &[&Path]) -> Output {
+        Command::new("sh").args(["-c", script, "joinder"]).args(args).output().expect("sh")
+    }
+
+    /// Stages a file or folder of this name and puts it at `to`; returns what it says where it fails.
+    fn place(dir: &Path, name: &str, to: &str) -> Option<String> {
+        let stage = dir.join("stage");
+        fs::create_dir_all(if name == "folder" { stage.join("folder/sub") } else { stage.clone() }).expect("made");
+        fs::write(if name == "folder" { stage.join("folder/sub/a") } else { stage.join(name) }, "new").expect("written");
+        let output = sh(PLACE, &[&stage, Path::new(name), &dir.join(to)]);
+        assert!(!stage.exists(), "nothing stays staged");
+        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stdout).replace(&dir.display().to_string(), ""))
+    }
+
+    #[test]
+    fn files_are_placed_as_docker_cp_places_them() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path();
+        fs::create_dir(dir.join("there")).expect("made");
+        for (name, to, result) in [
+            ("file", "there", "there/file"),
+            ("file", "there/", "there/file"),
+            ("file", "there/other", "there/other"),
+            ("folder", "there", "there/folder/sub/a"),
+            ("folder", "there", "there/folder/sub/a"),
+            ("folder", "new", "new/sub/a"),
+            ("folder", "newer/", "newer/sub/a"),
+        ] {
+            assert_eq!(place(dir, name, to), None, "{name} to {to}");
+            assert_eq!(fs::read_to_string(dir.join(result)).expect(result), "new");
+        }
+        assert_eq!(place(dir, "file", "no/such/file").as_deref(), Some("there is no folder /no/such\n"));
+        assert_eq!(place(dir, "file", "no/").as_deref(), Some("there is no folder /no/\n"));
+        let refused = place(dir, "folder", "there/file").expect("a file is no folder");
+        assert!(refused.contains("cannot overwrite"), "{refused}");
+    }
+
+    #[test]
+    fn what_the_engine_cannot_see_is_staged() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let stage = dir.path().join("stage");
+        let output = sh(FETCH, &[Path::new("/proc/version"), &stage]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), stage.join("version").display().to_string());
+        assert!(!fs::read(stage.join("version")).expect("staged").is_empty());
+        let missing = sh(FETCH, &[Path::new("/no/such"), &stage]);
+        assert_eq!((missing.status.code(), String::from_utf8_lossy(&missing.stdout).trim()), (Some(1), "there is no /no/such"));
+    }
+
+    #[test]
+    fn a_copy_out_goes_into_a_folder_or_gets_a_new_name() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path();
+        assert_eq!(target("/etc/hosts", dir).expect("fine"), dir.join("hosts"));
+        assert_eq!(target("/etc/hosts", &dir.join("h")).expect("fine"), dir.join("h"));
+        assert!(target("/etc/hosts", &dir.join("no/h")).is_err());
+        assert!(target("/etc/hosts", Path::new(&format!("{}/no/", dir.display()))).is_err());
+    }
+}

@@ -1,0 +1,188 @@
+//! Files of this machine to an archive for a node, and an archive of a node to files of this machine.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use tar::{Builder, EntryType, Header};
+
+/// A file or folder as an archive that unpacks below `/` to `stage/name`; modes and links inside are kept.
+pub(super) fn pack(from: &Path, stage: &str, name: &str) -> io::Result<Vec<u8>> {
+    let mut tar = Builder::new(Vec::new());
+    tar.follow_symlinks(false);
+    let stage = stage.trim_start_matches('/');
+    let mut header = Header::new_gnu();
+    header.set_entry_type(EntryType::Directory);
+    header.set_mode(0o700);
+    header.set_size(0);
+    tar.append_data(&mut header, format!("{stage}/"), io::empty())?;
+    let to = format!("{stage}/{name}");
+    // What is named is followed, what is found below is not.
+    if fs::metadata(from)?.is_dir() {
+        tar.append_dir_all(to, from)?;
+    } else {
+        tar.append_file(to, &mut File::open(from)?)?;
+    }
+    tar.into_inner()
+}
+
+/// Unpacks an archive whose first part is one file or folder, which becomes `to`. Names come from a node and may be hostile:
+/// nothing is written outside of `to`. Returns what was left out, with the reason.
+pub(super) fn unpack(tar: impl Read, to: &Path) -> io::Result<Vec<String>> {
+    let (mut left_out, mut links, mut modes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut archive = tar::Archive::new(tar);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let shown = entry.path()?.display().to_string();
+        let Some(inside) = below_first(&entry.path()?) else {
+            left_out.push(format!("{shown}: its name leads out of the folder"));
+            continue;
+        };
+        let path = if inside.as_os_str().is_empty() { to.to_owned() } else { to.join(&inside) };
+        let mode = entry.header().mode()? & 0o777;
+        match entry.header().entry_type() {
+            EntryType::Directory => {
+                fs::create_dir_all(&path)?;
+                modes.push((path, mode));
+            }
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                io::copy(&mut entry, &mut fresh(&path)?)?;
+                fs::set_permissions(&path, Permissions::from_mode(mode))?;
+            }
+            EntryType::Symlink => match entry.link_name()?.filter(|target| stays(&inside, target)) {
+                Some(target) => links.push((path, target.into_owned())),
+                None => left_out.push(format!("{shown}: a link that leads out of the folder")),
+            },
+            EntryType::Link => match entry.link_name()?.and_then(|target| below_first(&target)) {
+                Some(first) if to.join(&first).symlink_metadata().is_ok_and(|m| m.is_file()) => {
+                    io::copy(&mut File::open(to.join(&first))?, &mut fresh(&path)?)?;
+                    fs::set_permissions(&path, Permissions::from_mode(mode))?;
+                }
+                Some(_) | None => left_out.push(format!("{shown}: a link to a file that is not in the folder")),
+            },
+            _ => left_out.push(format!("{shown}: neither a file nor a folder")),
+        }
+    }
+    // After all files, so that none is written through a link; folders' modes last, so that a read-only one can be filled.
+    for (path, target) in links {
+        let _ = fs::remove_file(&path);
+        symlink(target, path)?;
+    }
+    for (path, mode) in modes.into_iter().rev() {
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
+    }
+    Ok(left_out)
+}
+
+/// A file that is written anew; one that is there, or a link in its place, is replaced and not followed.
+fn fresh(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        fs::create_dir_all(parent)?;
+    }
+    if path.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+        fs::remove_file(path)?;
+    }
+    File::create(path)
+}
+
+/// A name without its first part; `None` when it does not stay below that.
+fn below_first(name: &Path) -> Option<PathBuf> {
+    let mut parts = name.components().filter(|part| *part != Component::CurDir);
+    let all_plain = name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    parts.next();
+    all_plain.then(|| parts.collect())
+}
+
+/// Does a link at `inside` the folder lead to something in it?
+fn stays(inside: &Path, target: &Path) -> bool {
+    let mut depth = inside.components().count().saturating_sub(1);
+    target.components().all(|part| match part {
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        Component::CurDir => true,
+        Component::ParentDir if depth > 0 => {
+            depth -= 1;
+            true
+        }
+        Component::ParentDir | Component::RootDir | Component::Prefix(_) => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::symlink_metadata(path).expect("there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_folder_comes_back_as_it_went() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let from = dir.path().join("from");
+        fs::create_dir_all(from.join("sub")).expect("made");
+        fs::write(from.join("sub/run.sh"), "#!/bin/sh").expect("written");
+        fs::set_permissions(from.join("sub/run.sh"), Permissions::from_mode(0o751)).expect("set");
+        fs::set_permissions(from.join("sub"), Permissions::from_mode(0o555)).expect("set");
+        symlink("sub/run.sh", from.join("link")).expect("linked");
+        let tar = pack(&from, "/kind/copy/x", "from").expect("packed");
+        // as the engine gives it: without the folders above
+        let mut again = Builder::new(Vec::new());
+        for entry in tar::Archive::new(&tar[..]).entries().expect("a tar") {
+            let mut entry = entry.expect("an entry");
+            let path: PathBuf = entry.path().expect("a path").components().skip(3).collect();
+            let mut header = entry.header().clone();
+            match (path.as_os_str().is_empty(), entry.link_name().expect("read").map(std::borrow::Cow::into_owned)) {
+                (true, _) => {}
+                (false, Some(target)) => again.append_link(&mut header, path, target).expect("added"),
+                (false, None) => again.append_data(&mut header, path, &mut entry).expect("added"),
+            }
+        }
+        let to = dir.path().join("to");
+        assert_eq!(unpack(&again.into_inner().expect("a tar")[..], &to).expect("unpacked"), [""; 0]);
+        assert_eq!(fs::read_to_string(to.join("link")).expect("through the link"), "#!/bin/sh");
+        assert_eq!((mode(&to.join("sub/run.sh")), mode(&to.join("sub"))), (0o751, 0o555));
+    }
+
+    #[test]
+    fn nothing_is_written_outside_of_the_target() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let outside = dir.path().join("outside");
+        fs::write(&outside, "mine").expect("written");
+        let mut tar = Builder::new(Vec::new());
+        let mut add = |name: &str, kind: EntryType, link: Option<&str>| {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_mode(0o644);
+            header.set_size(if link.is_none() { 4 } else { 0 });
+            // set by hand: the crate refuses such names
+            header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+            if let Some(link) = link {
+                header.as_old_mut().linkname[..link.len()].copy_from_slice(link.as_bytes());
+            }
+            header.set_cksum();
+            tar.append(&header, if link.is_none() { &b"evil"[..] } else { &b""[..] }).expect("added");
+        };
+        add("top/../../outside", EntryType::Regular, None);
+        add("/outside", EntryType::Regular, None);
+        add("top/up", EntryType::Symlink, Some("../outside"));
+        add("top/root", EntryType::Symlink, Some("/etc"));
+        add("top/hard", EntryType::Link, Some("../outside"));
+        add("top/pipe", EntryType::Fifo, Some(""));
+        add("top/there", EntryType::Symlink, Some("sub/fine"));
+        add("top/there", EntryType::Regular, None);
+        add("top/sub/fine", EntryType::Regular, None);
+        let to = dir.path().join("to");
+        fs::create_dir(&to).expect("made");
+        symlink(&outside, to.join("there")).expect("linked");
+        let left_out = unpack(&tar.into_inner().expect("a tar")[..], &to).expect("unpacked");
+        assert_eq!(left_out.len(), 6, "{left_out:#?}");
+        assert_eq!(fs::read_to_string(&outside).expect("there"), "mine");
+        assert_eq!(fs::read_to_string(to.join("sub/fine")).expect("there"), "evil");
+        assert!(!to.join("up").exists() && !to.join("root").exists());
+        assert!(!Path::new("/outside").exists());
+    }
+}

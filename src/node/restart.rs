@@ -1,0 +1,33 @@
+//! A node that ends and starts again, as a machine does.
+
+use std::time::Duration;
+
+use super::boot::{BootLimits, Node, NodeError};
+use crate::sys::wait::{Look, Patience, wait};
+
+impl Node {
+    /// Ends the container, starts it again, and waits until containerd and the agent answer. With a `grace` it is asked to end
+    /// and killed after it; without one it is killed at once.
+    ///
+    /// # Errors
+    /// The engine's, or [`NodeError::Boot`]; the container may then be down.
+    pub async fn restart(&self, grace: Option<Duration>, limits: &BootLimits) -> Result<(), NodeError> {
+        match grace {
+            Some(grace) => self.runtime.stop(&self.name, grace).await?,
+            None => self.runtime.signal(&self.name, "SIGKILL").await?,
+        }
+        // A start that comes before the end has been noticed is no start.
+        let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
+        let ended = wait(format!("end of container {}", self.name), &patience, || async {
+            match self.trouble().await {
+                Ok(Some(_)) => Look::Done(()),
+                Ok(None) => Look::NotYet("it still runs".into()),
+                Err(e) => Look::Never(e.to_string()),
+            }
+        });
+        ended.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })?;
+        self.runtime.start(&self.name).await?;
+        self.renew(limits.containerd).await?;
+        self.until_containerd(limits).await
+    }
+}

@@ -1,0 +1,181 @@
+//! One task: its limit, its step, its judgements, and what is told of it.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::group;
+use super::judge::{Look, judge};
+use super::policy;
+use crate::event::{Event, Judgement, Outcome, Verdict};
+use crate::step::{self, StepError, World};
+use crate::sys::clock::Stamp;
+use crate::sys::process::Program;
+use crate::sys::stop::Stop;
+use crate::workflow::{PlannedTask, Process, Step, Transfer};
+
+/// How long a step may take to end after its limit has passed or a stop came, before its work is dropped. A process on this
+/// machine has 10 s to end by itself.
+const LAST_WORDS: Duration = Duration::from_secs(15);
+
+/// What a task came to.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// Before any policy.
+    pub(super) outcome: Outcome,
+    /// Does it make the run fail?
+    pub(super) counts: bool,
+    /// Was something judged undecided, in it or in a task of its group?
+    pub(super) undecided: bool,
+}
+
+/// Runs a task and tells of it.
+pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop) -> Ended {
+    let stop = own_stop(task, stop);
+    let clock = begin(task, world);
+    let mut undecided = false;
+    let outcome = limited(task, &stop, async |part| match &task.step {
+        Step::Create => step::create(world, part).await.map(drop),
+        Step::Init => step::init(world, part).await,
+        Step::Delete => step::delete(world, part).await,
+        Step::Scale(_) => Err(StepError::NotInGroup { step: task.step.word() }),
+        Step::Group { tasks, keep_going } => {
+            let (ended, unsure) = group::run(tasks, *keep_going, world, part).await;
+            undecided = unsure;
+            ended
+        }
+        Step::Cmd(_)
+        | Step::Join(_)
+        | Step::Exec(_)
+        | Step::Copy(_)
+        | Step::Wait(_)
+        | Step::Export(_)
+        | Step::Restart(_)
+        | Step::Reset(_)
+        | Step::Expect => beside(task, world, part).await,
+    });
+    let outcome = outcome.await;
+    let ended = end(task, world, outcome, clock, &stop).await;
+    Ended { undecided: ended.undecided | undecided, ..ended }
+}
+
+/// The same for a task of a group, whose step leaves the world as it is.
+pub(super) async fn run_beside(task: &PlannedTask, world: &World, stop: &Stop) -> Ended {
+    let stop = own_stop(task, stop);
+    let clock = begin(task, world);
+    let outcome = limited(task, &stop, async |part| beside(task, world, part).await).await;
+    end(task, world, outcome, clock, &stop).await
+}
+
+/// Tells that a task, with those of its group, is not run.
+pub(super) fn skip(task: &PlannedTask, world: &World, reason: &str) -> Ended {
+    if let Step::Group { tasks, .. } = &task.step {
+        for inner in tasks {
+            skip(inner, world, reason);
+        }
+    }
+    let outcome = Outcome::Skipped { reason: reason.to_owned() };
+    finished(task, world, &outcome, false, Duration::ZERO);
+    Ended { outcome, counts: false, undecided: false }
+}
+
+/// Why a task is not for these versions.
+pub(super) fn unmet(task: &PlannedTask, world: &World) -> Option<String> {
+    task.when.as_ref()?.unmet(world.kubernetes(), world.images.etcd.as_deref())
+}
+
+/// Cleanup goes on after a soft stop.
+pub(super) fn cleanup(stop: &Stop) -> Stop {
+    Stop { soft: stop.hard.child_token(), hard: stop.hard.clone() }
+}
+
+fn own_stop(task: &PlannedTask, stop: &Stop) -> Stop {
+    if task.force { cleanup(stop) } else { stop.clone() }
+}
+
+fn begin(task: &PlannedTask, world: &World) -> (Stamp, Instant) {
+    world.events.tell(Event::TaskStarted { index: task.index, name: task.name.clone() });
+    (Stamp::now(), Instant::now())
+}
+
+/// Judges, and tells how it ended.
+async fn end(task: &PlannedTask, world: &World, outcome: Outcome, (began, clock): (Stamp, Instant), stop: &Stop) -> Ended {
+    let took = clock.elapsed();
+    let look = if outcome.passed() { Look::Until } else { Look::Once };
+    let judgements: Vec<Judgement> =
+        if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, look, stop).await };
+    for judgement in &judgements {
+        world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
+    }
+    // Judging takes its own time, as long as the expectations allow; only what followed from the step is the task's.
+    let took = if outcome.passed() { clock.elapsed() } else { took };
+    let counts = policy::counts(&outcome, &judgements, task.ignore_error);
+    finished(task, world, &outcome, counts, took);
+    Ended { outcome, counts, undecided: judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
+}
+
+fn finished(task: &PlannedTask, world: &World, outcome: &Outcome, counts: bool, took: Duration) {
+    world.events.tell(Event::TaskFinished { index: task.index, name: task.name.clone(), outcome: outcome.clone(), counts, took });
+}
+
+/// Runs the step under the task's limit: when it passes, the step is told to stop and may end what runs in the nodes.
+async fn limited(task: &PlannedTask, stop: &Stop, work: impl AsyncFnOnce(&Stop) -> Result<(), StepError>) -> Outcome {
+    let part = stop.part();
+    let late = CancellationToken::new();
+    let limit = async {
+        tokio::select! {
+            () = stop.soft.cancelled(), if task.step != Step::Delete => {}
+            () = sleep(task.limit) => {
+                late.cancel();
+                part.soft.cancel();
+            }
+        }
+        sleep(LAST_WORDS).await;
+    };
+    let ended = tokio::select! {
+        biased;
+        ended = work(&part) => Some(ended),
+        () = limit => None,
+        // delete ends at once by itself, and says what it leaves
+        () = stop.hard.cancelled(), if task.step != Step::Delete => None,
+    };
+    if late.is_cancelled() {
+        return Outcome::TimedOut { limit: task.limit };
+    }
+    match ended {
+        Some(ended) if !stop.soft.is_cancelled() || task.force => outcome(ended),
+        Some(_) | None => Outcome::Stopped,
+    }
+}
+
+fn outcome(ended: Result<(), StepError>) -> Outcome {
+    match ended {
+        Ok(()) => Outcome::Passed,
+        Err(e) if e.is_no_start() => Outcome::NotStarted { reason: e.to_string() },
+        Err(e) => Outcome::Failed { reason: e.to_string() },
+    }
+}
+
+/// The steps that can run beside others.
+async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), StepError> {
+    match &task.step {
+        Step::Cmd(process) => step::cmd(world, task.index, &program(process), stop).await,
+        Step::Join(join) => step::join(world, join, stop).await,
+        Step::Exec(exec) => step::exec(world, task.index, exec, stop).await,
+        Step::Copy(Transfer::In { from, nodes, to, allow_empty }) => step::copy_in(world, from, nodes, to, *allow_empty, stop).await,
+        Step::Copy(Transfer::Out { node, from, to }) => step::copy_out(world, node, from, to).await,
+        Step::Wait(wait) => step::wait(world, wait, task.limit, stop).await,
+        Step::Export(export) => step::export(world, export, stop).await,
+        Step::Restart(_) | Step::Reset(_) => Err(StepError::NotInGroup { step: task.step.word() }),
+        Step::Expect => Ok(()),
+        Step::Create | Step::Init | Step::Scale(_) | Step::Delete | Step::Group { .. } => {
+            Err(StepError::NotInGroup { step: task.step.word() })
+        }
+    }
+}
+
+fn program(process: &Process) -> Program {
+    let Process { program, args, dir, env } = process.clone();
+    Program { program, args, dir, env }
+}

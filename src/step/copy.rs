@@ -1,0 +1,45 @@
+//! `copy`: files between this machine and nodes.
+
+use std::path::Path;
+
+use super::each::each;
+use super::error::StepError;
+use super::select::select;
+use super::world::World;
+use crate::event::Event;
+use crate::spec::Selector;
+use crate::sys::stop::Stop;
+
+/// Copies a file or folder of this machine into nodes, one after the other up to the first failure.
+///
+/// # Errors
+/// [`StepError::Copy`] with what is wrong here or there.
+pub async fn copy_in(world: &World, from: &Path, nodes: &Selector, to: &str, allow_empty: bool, stop: &Stop) -> Result<(), StepError> {
+    let cluster = world.cluster()?;
+    let nodes = select(&cluster, nodes, allow_empty).await?;
+    let copied = each("copy", &nodes, false, stop, async |node| {
+        let failed = |why| StepError::Copy { from: from.display().to_string(), to: format!("{}:{to}", node.name), why };
+        node.copy_in(from, to).await.map_err(failed)
+    });
+    copied.await
+}
+
+/// Copies a file or folder out of the one node that the selector means.
+///
+/// # Errors
+/// As [`copy_in`]; [`StepError::SelectsMany`] when it means several.
+pub async fn copy_out(world: &World, node: &Selector, from: &str, to: &Path) -> Result<(), StepError> {
+    let cluster = world.cluster()?;
+    let nodes = select(&cluster, node, false).await?;
+    let [node] = &nodes[..] else {
+        let names = nodes.iter().map(|node| node.name.clone()).collect();
+        return Err(StepError::SelectsMany { selector: node.to_string(), names });
+    };
+    let failed = |why| StepError::Copy { from: format!("{}:{from}", node.name), to: to.display().to_string(), why };
+    let left_out = node.copy_out(from, to).await.map_err(failed)?;
+    if !left_out.is_empty() {
+        let text = format!("copy of {}:{from} leaves out {}", node.name, left_out.join("; "));
+        world.events.tell(Event::Warning { text });
+    }
+    Ok(())
+}

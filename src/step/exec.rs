@@ -1,0 +1,170 @@
+//! `exec`: a command in nodes.
+
+use std::collections::VecDeque;
+
+use super::each::each;
+use super::error::StepError;
+use super::select::select;
+use super::world::World;
+use crate::agent::{AgentError, Output, Pipe};
+use crate::event::Event;
+use crate::node::Node;
+use crate::spec::{Exec, OutputWanted};
+use crate::sys::redact::Redactor;
+use crate::sys::stop::Stop;
+
+/// Lines that an error shows.
+const SHOWN: usize = 5;
+
+/// Runs the command of task `index` in the nodes, one after the other up to the first failure, or in all at once.
+///
+/// # Errors
+/// [`StepError::NotStarted`], or [`StepError::Command`] with the last lines for another exit code or output than is wanted.
+pub async fn exec(world: &World, index: usize, exec: &Exec, stop: &Stop) -> Result<(), StepError> {
+    let cluster = world.cluster()?;
+    let nodes = select(&cluster, &exec.nodes, exec.allow_empty).await?;
+    let redact = world.redactor();
+    each("exec", &nodes, exec.parallel, stop, async |node| one(world, index, node, exec, &redact, stop).await).await
+}
+
+async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Redactor, stop: &Stop) -> Result<(), StepError> {
+    let argv = argv(exec);
+    let what = match &exec.command {
+        Some(command) => format!("{} on {}", redact.apply(&command.join(" ")), node.name),
+        None => format!("the script on {}", node.name),
+    };
+    let env = exec.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+    let mut process = node.agent().run_with(argv, env);
+    let (mut search, mut last) = (Search::new(exec.output.as_ref()), VecDeque::new());
+    let mut stopped = false;
+    let how = loop {
+        let output = tokio::select! {
+            output = process.next() => output,
+            () = stop.soft.cancelled(), if !stopped => {
+                stopped = true;
+                process.end();
+                continue;
+            }
+            // the agent kills after its grace; nobody waits for that at the hard level
+            () = stop.hard.cancelled() => return Err(StepError::Stopped),
+        };
+        match output {
+            Ok(Output::Line { pipe, text, .. }) => {
+                search.line(&text);
+                let line = redact.apply(&text);
+                if last.len() == SHOWN {
+                    last.pop_front();
+                }
+                last.push_back(line.clone());
+                world.events.tell(Event::Output { index, node: node.name.clone(), error: pipe == Pipe::Err, line });
+            }
+            Ok(Output::Exited { .. }) if stopped => return Err(StepError::Stopped),
+            Ok(Output::Exited { code: Some(code), .. }) => break (code != exec.exit_code).then(|| format!("exit code {code}")),
+            Ok(Output::Exited { code: None, signal }) => break Some(format!("killed by signal {}", signal.unwrap_or(0))),
+            Err(AgentError::Refused { why, .. }) => return Err(StepError::NotStarted { what, why }),
+            Err(e @ (AgentError::Lost { .. } | AgentError::Late { .. })) => {
+                return Err(StepError::Command { what, how: e.to_string() });
+            }
+        }
+    };
+    let wanted = |how: String| if exec.exit_code == 0 { how } else { format!("{how}, wanted {}", exec.exit_code) };
+    let how = how.map(wanted).into_iter().chain(search.wrong()).collect::<Vec<_>>().join("; ");
+    if how.is_empty() {
+        return Ok(());
+    }
+    let lines = last.iter().map(|line| format!("\n  {line}")).collect::<String>();
+    let how = if lines.is_empty() { format!("{how}; it said nothing") } else { format!("{how}; its last lines:{lines}") };
+    Err(StepError::Command { what, how })
+}
+
+fn argv(exec: &Exec) -> Vec<String> {
+    match (&exec.command, &exec.script) {
+        (Some(command), _) => command.clone(),
+        (None, script) => {
+            ["bash", "-euo", "pipefail", "-c", script.as_deref().unwrap_or_default()].into_iter().map(str::to_owned).collect()
+        }
+    }
+}
+
+/// Texts that are looked for as the lines come, so that no output has to be kept.
+struct Search<'a> {
+    wanted: Option<&'a OutputWanted>,
+    contained: Vec<bool>,
+    lacking: Vec<bool>,
+    /// The end of what came before: a text may go over several lines.
+    before: String,
+    /// How much of it matters: the longest text.
+    longest: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(wanted: Option<&'a OutputWanted>) -> Self {
+        let (contains, lacks) = wanted.map_or((&[][..], &[][..]), |w| (&w.contains[..], &w.lacks[..]));
+        Self {
+            wanted,
+            contained: vec![false; contains.len()],
+            lacking: vec![true; lacks.len()],
+            before: String::new(),
+            longest: contains.iter().chain(lacks).map(String::len).max().unwrap_or(0),
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        let Some(wanted) = self.wanted else { return };
+        self.before.push_str(line);
+        self.before.push('\n');
+        for (found, text) in self.contained.iter_mut().zip(&wanted.contains) {
+            *found |= self.before.contains(text.as_str());
+        }
+        for (lacks, text) in self.lacking.iter_mut().zip(&wanted.lacks) {
+            *lacks &= !self.before.contains(text.as_str());
+        }
+        let mut cut = self.before.len().saturating_sub(self.longest);
+        while !self.before.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        self.before.drain(..cut);
+    }
+
+    /// What is not as wanted.
+    fn wrong(&self) -> Vec<String> {
+        let Some(wanted) = self.wanted else { return Vec::new() };
+        let missing = self.contained.iter().zip(&wanted.contains).filter(|(found, _)| !**found);
+        let there = self.lacking.iter().zip(&wanted.lacks).filter(|(lacks, _)| !**lacks);
+        let missing = missing.map(|(_, text)| format!("its output lacks {text:?}"));
+        missing.chain(there.map(|(_, text)| format!("its output contains {text:?}"))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(contains: &[&str], lacks: &[&str], lines: &[&str]) -> Vec<String> {
+        let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
+        let wanted = OutputWanted { contains: owned(contains), lacks: owned(lacks) };
+        let mut search = Search::new(Some(&wanted));
+        lines.iter().for_each(|line| search.line(line));
+        search.wrong()
+    }
+
+    #[test]
+    fn texts_are_found_in_and_over_lines_wherever_they_stand() {
+        let lines = ["first ä", "second", "third"];
+        assert_eq!(wrong(&["irst", "ä\nsec", "third"], &["fourth"], &lines), [""; 0]);
+        assert_eq!(wrong(&["fourth"], &["second\nthi"], &lines), ["its output lacks \"fourth\"", "its output contains \"second\\nthi\""]);
+        assert_eq!(wrong(&["x"], &["x"], &[]), ["its output lacks \"x\""]);
+    }
+
+    #[test]
+    fn an_early_text_is_not_forgotten_and_little_is_kept() {
+        let wanted = OutputWanted { contains: vec!["early".into()], lacks: Vec::new() };
+        let mut search = Search::new(Some(&wanted));
+        search.line("early");
+        for _ in 0..1000 {
+            search.line("ä line of some length");
+        }
+        assert_eq!(search.wrong(), [""; 0]);
+        assert!(search.before.len() < 10, "{:?}", search.before);
+    }
+}
