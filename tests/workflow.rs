@@ -108,6 +108,40 @@ fn one_file_may_be_imported_twice_but_its_tasks_need_names_of_their_own() {
     assert_eq!(names, ["say", "say (2)"]);
 }
 
+/// Whatever stands in a file, it is planned or refused with places that are in it; nothing panics.
+#[test]
+fn mangled_files_are_planned_or_refused() {
+    let mut random = fastrand::Rng::with_seed(4);
+    let pieces = ["{{", "}}", ": ", "- ", "\n", "\t", "'", "\"", "*a", "&a ", "[", "]", "{", "}", "é", "\u{feff}", "---\n", "!x ", "| ", "0", "null", "#"];
+    let mut texts: Vec<String> = Vec::new();
+    for dir in ["workflows/join", "tests/bad", "tests/bad/parts"] {
+        for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(dir)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if let (true, Ok(text)) = (path.is_file(), std::fs::read_to_string(&path)) {
+                texts.push(text);
+            }
+        }
+    }
+    texts.sort();
+    for round in 0..3_000 {
+        let mut text = texts[round % texts.len()].clone();
+        for _ in 0..random.usize(1..6) {
+            let mut at = random.usize(0..=text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            match random.u8(0..3) {
+                0 => text.insert_str(at, pieces[random.usize(0..pieces.len())]),
+                1 => text.truncate(at),
+                _ => drop(text.drain(at..).next()),
+            }
+        }
+        if let Err(problems) = plans_of_text(Path::new("x.yaml"), &text, &request(&[])) {
+            assert!(problems.count() > 0 && !problems.to_string().is_empty());
+        }
+    }
+}
+
 #[test]
 fn ten_thousand_cases_are_planned_and_one_more_is_refused() {
     let axis = |name: char, n: usize| format!("{name}: [{}]", (0..n).map(|n| n.to_string()).collect::<Vec<_>>().join(","));

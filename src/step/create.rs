@@ -27,6 +27,8 @@ pub async fn create(world: &mut World, stop: &Stop) -> Result<Arc<Cluster>, Step
         stop,
     };
     let cluster = Arc::new(cluster::create(&creation).await?);
+    // Where no label told it, a node did; it is still known when the cluster is gone.
+    world.images.kubernetes.get_or_insert_with(|| cluster.kubernetes.clone());
     world.cluster = Some(cluster.clone());
     Ok(cluster)
 }
