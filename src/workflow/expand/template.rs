@@ -11,6 +11,9 @@ use super::super::file::{Place, Problem, Sources, suggestion};
 /// A text written out may have this many bytes. A script has some thousand.
 const MOST_BYTES: usize = 1024 * 1024;
 
+/// What the engine writes for a value that is not there.
+const NO_VALUE: &str = "<no value>";
+
 /// What names stand for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
@@ -103,7 +106,12 @@ pub(super) fn expand(text: &str, place: Place, values: &Values, sources: &Source
         Value::Map(map)
     };
     let whole: HashMap<String, Value> = [("vars".to_owned(), map(&values.vars)), ("env".to_owned(), map(&values.env))].into();
-    template.render(&Context::from(Value::Map(whole))).map_err(|e| wrong(e.to_string()))
+    let written = template.render(&Context::from(Value::Map(whole))).map_err(|e| wrong(e.to_string()))?;
+    // What the engine writes for `{{ .nothing }}`: a run must not go on with it.
+    if written.contains(NO_VALUE) && !text.contains(NO_VALUE) {
+        return Err(wrong("it asks for a value that is not there; there are `.vars.NAME` and `.env.NAME`".into()));
+    }
+    Ok(written)
 }
 
 fn unknown(name: &Asked, text: &str, place: Place, values: &Values, sources: &Sources) -> Option<Problem> {
@@ -141,6 +149,11 @@ fn teach(why: &str) -> String {
     let words = why.trim_start_matches("template:").trim_start_matches(|c: char| c == ':' || c.is_ascii_digit() || c.is_whitespace());
     match words {
         "unexpected EOF" => "it ends in the middle: every `{{ if` has its `{{ end }}`, every `{{` its `}}`".into(),
+        "function vars not defined" => "`vars` is no function: write `.vars.NAME`, with the point before it".into(),
+        "function env not defined" => "`env` is no function: write `.env.NAME`, with the point before it".into(),
+        "function resolve not defined" => {
+            "`resolve` looks a version up for kinder's files, this version of joinder cannot do it yet".into()
+        }
         other => other.to_owned(),
     }
 }
@@ -177,6 +190,7 @@ mod tests {
             written("{{ .vars.b }} {{ .env.NOPE }} {{ if .vars.c }}{{ end }}"),
             Err(vec!["there is no var `b`".into(), "there is no environment variable `NOPE`".into(), "there is no var `c`".into()])
         );
+        assert!(written("{{ .a }}").expect_err("no value")[0].contains("not there"));
         assert!(written("{{ .vars.a").is_err() && written("{{ nosuch }}").is_err() && written("{{ if }}").is_err());
     }
 }
