@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::file::{Node, Problem, Sources, Value, decode};
+use super::super::file::{Node, Place, Problem, Sources, Value, decode};
 use super::vars::{self, Raw};
 use crate::spec::{Named, Scalar};
 
@@ -54,13 +54,25 @@ struct ImportTask {
 
 /// Reads a file, or a text in its place, and all that it imports.
 pub(super) fn load(path: &Path, text: Option<&str>, sources: &mut Sources, problems: &mut Vec<Problem>) -> Option<Complete> {
-    file(path, text, &mut Vec::new(), sources, problems)
+    file(path, text.map_or(From::Disk, From::Text), &mut Vec::new(), sources, problems)
 }
 
-fn file(path: &Path, text: Option<&str>, above: &mut Vec<PathBuf>, sources: &mut Sources, problems: &mut Vec<Problem>) -> Option<Complete> {
-    let root = match text {
-        Some(text) => sources.add(path, text.to_owned(), problems),
-        None => sources.load(path, problems),
+/// Where a file comes from.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    /// The command line named it.
+    Disk,
+    /// It stands for a file.
+    Text(&'a str),
+    /// A task names it here.
+    Import(Place),
+}
+
+fn file(path: &Path, from: From<'_>, above: &mut Vec<PathBuf>, sources: &mut Sources, problems: &mut Vec<Problem>) -> Option<Complete> {
+    let root = match from {
+        From::Disk => sources.load(path, problems),
+        From::Text(text) => sources.add(path, text.to_owned(), problems),
+        From::Import(place) => sources.load(path, problems).map_err(|problem| Problem { place: problem.place.or(Some(place)), ..problem }),
     };
     let root = root.map_err(|problem| problems.push(problem)).ok()?;
     // Asked first: a file of another version breaks this one's rules everywhere.
@@ -162,5 +174,5 @@ fn import(
         problems.push(problem.help("the path is taken from the folder of the file that names it"));
         return None;
     }
-    file(&target, None, above, sources, problems)
+    file(&target, From::Import(at.place), above, sources, problems)
 }
