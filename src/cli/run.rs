@@ -73,6 +73,7 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
             }
         };
         world.logs = Some(if plans.len() == 1 { dir.join("nodes") } else { dir.join(case_name(at, plan)).join("nodes") });
+        world.kubeconfig = world.logs.as_ref().map(|nodes| nodes.with_file_name("kubeconfig"));
         events.tell(case::started(plan, &world, (at + 1, plans.len()), ""));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
@@ -144,7 +145,7 @@ fn files(path: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
     found
 }
 
-fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
     if let Some(dir) = asked.map(Path::to_owned).or_else(|| env::var("ARTIFACTS").map(PathBuf::from)) {
         return Ok(dir);
     }
