@@ -7,4 +7,4 @@ pub mod path;
 
 pub use boot::{BootLimits, Node, NodeError, NodePlan, Role};
 pub use files::{Overrides, pod_subnet};
-pub use flags::unprivileged;
+pub use flags::{CAPABILITIES, unprivileged};
