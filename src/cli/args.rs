@@ -30,12 +30,12 @@ pub(super) enum Command {
     /// Remove a cluster
     #[command(subcommand)]
     Delete(Delete),
-    /// Show clusters, nodes, or a kubeconfig
+    /// Show clusters, nodes, runs, or a kubeconfig
     #[command(subcommand)]
     Get(Get),
     /// Run a command in nodes (its standard input is empty)
     Exec(ExecArgs),
-    /// Collect logs
+    /// Write logs to a folder, or a kubeconfig into the user's own
     #[command(subcommand)]
     Export(Export),
     /// Remove what dead joinder processes have left

@@ -18,9 +18,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Clusters", &["create", "get", "do", "exec", "cp", "export", "delete"]),
     ("Images", &["build"]),
     ("Machine", &["doctor", "gc"]),
+    ("joinder itself", &["version", "completion", "help"]),
 ];
 /// Of the verbs that are in no group.
-const OTHERS: &str = "Others";
+const OTHERS: &str = "More";
 
 /// The command line, its help in groups.
 pub(super) fn command() -> Command {
@@ -44,7 +45,9 @@ fn groups(command: &Command) -> String {
         }
     }
     let lines: String = verbs.iter().filter(|v| !grouped(v.get_name())).map(|v| line(v)).collect();
-    let _ = write!(text, "{OTHERS}:\n{lines}\n");
+    if !lines.is_empty() {
+        let _ = write!(text, "{OTHERS}:\n{lines}\n");
+    }
     text
 }
 

@@ -45,7 +45,15 @@ impl DockerEngine {
     /// # Errors
     /// [`Fault::Unreachable`], [`Fault::Denied`], [`Fault::TooOld`].
     pub async fn connect() -> Result<Self> {
-        let socket = env::var("DOCKER_HOST").unwrap_or_else(|| DEFAULT_SOCKET.to_owned());
+        Self::at(&env::var("DOCKER_HOST").unwrap_or_else(|| DEFAULT_SOCKET.to_owned())).await
+    }
+
+    /// The same at `unix://PATH`.
+    ///
+    /// # Errors
+    /// As [`DockerEngine::connect`].
+    pub async fn at(socket: &str) -> Result<Self> {
+        let socket = socket.to_owned();
         let op = "reach the container engine at";
         if !socket.starts_with("unix://") {
             let said = "only unix:// sockets are supported: name one in DOCKER_HOST, or unset it".to_owned();

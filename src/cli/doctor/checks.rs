@@ -134,7 +134,7 @@ fn amount(name: &'static str, has: Option<u64>, need: u64, show: impl Fn(u64) ->
     } else {
         Verdict::Ok
     };
-    check(name, verdict, format!("{} of {} needed", show(has), show(need)))
+    check(name, verdict, format!("{}, needed {}", show(has), show(need)))
 }
 
 fn bytes(n: u64) -> String {
