@@ -2,7 +2,7 @@
 
 use super::args::LintArgs;
 use super::exit::Exit;
-use super::{diag, files, get};
+use super::{diag, files, show};
 
 pub(super) fn lint(args: &LintArgs) -> Exit {
     match files::load(&args.files, &args.vars.vars, None) {
@@ -16,7 +16,7 @@ pub(super) fn lint(args: &LintArgs) -> Exit {
                 let tasks = loaded.plans.first().map_or(0, |plan| plan.all_tasks().count());
                 format!("{}: {}, {}\n", file.display(), count(loaded.plans.len(), "case"), count(tasks, "task"))
             };
-            get::write(&each.iter().map(line).collect::<String>())
+            show::write(&each.iter().map(line).collect::<String>())
         }
     }
 }

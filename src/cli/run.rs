@@ -91,7 +91,9 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
             }
         };
         let folder = folder(at, plans.len(), plan);
-        world.logs = Some(dir.join(&folder).join("nodes"));
+        let kept = dir.join(&folder);
+        world.logs = Some(kept.join("nodes"));
+        world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
         events.tell(case::started(plan, &world, (at + 1, plans.len()), &folder));
         case::doubts(&world);
@@ -118,7 +120,7 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
     }
 }
 
-fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
     if let Some(dir) = asked.map(Path::to_owned).or_else(|| env::var("ARTIFACTS").map(PathBuf::from)) {
         return Ok(dir);
     }

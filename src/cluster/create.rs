@@ -1,6 +1,7 @@
 //! Making the nodes of a cluster: network first, then everything at once.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,6 +133,8 @@ pub struct Creation<'a> {
     pub run: &'a str,
     /// Does it end with this process?
     pub lifetime: Lifetime,
+    /// The file that its kubeconfig will be kept in and that is to go with it.
+    pub kubeconfig: Option<&'a Path>,
     /// How long it may take.
     pub limits: &'a CreateLimits,
     /// Where.
@@ -150,7 +153,10 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
     let Creation { topology, images, run, lifetime, runtime, events, .. } = *creation;
     let began = Stamp::now();
     super::inventory::refuse_taken(topology, runtime.as_ref()).await?;
-    let labels = label::common(run, &topology.name, lifetime);
+    let mut labels = label::common(run, &topology.name, lifetime);
+    if let Some(file) = creation.kubeconfig.and_then(|file| std::path::absolute(file).ok()) {
+        labels.insert(label::KUBECONFIG.into(), file.display().to_string());
+    }
     let secrets = Secrets { token: format!("{}.{}", random::word(6)?, random::word(16)?), certificate_key: random::hex(32)? };
     let subnet = network::create(runtime.as_ref(), &topology.name, topology.subnet, label::with_role(labels.clone(), "network")).await?;
     let maker = Maker { creation, labels: &labels, subnet };

@@ -21,6 +21,7 @@ pub async fn create(world: &mut World, stop: &Stop) -> Result<Arc<Cluster>, Step
         overrides: &world.overrides,
         run: &world.run,
         lifetime: world.lifetime,
+        kubeconfig: world.kubeconfig.as_deref(),
         limits: &world.limits,
         runtime: &world.runtime,
         events: &world.events,

@@ -17,6 +17,8 @@ use tokio::time::Instant;
 
 use super::Nodes;
 
+/// What kubeadm would have written; the load balancer's address.
+const ADMIN: &str = "server: https://10.213.0.2:6443\n";
 /// No run may take longer, in virtual time.
 const MOST: Duration = Duration::from_hours(1);
 /// After a run, for what the engine may still carry out.
@@ -48,6 +50,8 @@ pub(crate) struct Ran {
     pub(crate) took: Duration,
     /// What still carries the run's label some time later.
     pub(crate) left: Vec<String>,
+    /// The kubeconfig beside the artifacts, where it is there at the end.
+    pub(crate) kubeconfig: Option<String>,
 }
 
 impl Ran {
@@ -81,7 +85,11 @@ impl Rig {
         let nodes = Nodes::default();
         let engine = FakeEngine::new(Arc::new(nodes.clone()));
         let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
-        engine.add_image("node", Labels::new(), [file("/kind/version", "v1.36.3\n"), file("/etc/kubernetes/pki/ca.crt", "CA")]);
+        engine.add_image(
+            "node",
+            Labels::new(),
+            [file("/kind/version", "v1.36.3\n"), file("/etc/kubernetes/pki/ca.crt", "CA"), file("/etc/kubernetes/admin.conf", ADMIN)],
+        );
         engine.add_image("balancer", Labels::new(), []);
         Self { engine, nodes }
     }
@@ -96,6 +104,7 @@ impl Rig {
         let events = Bus::new();
         let mut heard = events.subscribe();
         let logs = tempfile::tempdir().expect("a folder");
+        let kubeconfig = logs.path().join("kubeconfig");
         let mut world = World {
             topology: plan.topology.clone(),
             images: Images { node: "node".into(), kubernetes: None, etcd: Some("3.6.16".into()), load_balancer: Some("balancer".into()) },
@@ -106,6 +115,7 @@ impl Rig {
             limits: CreateLimits::default(),
             removal: Duration::from_mins(2),
             logs: Some(logs.path().to_owned()),
+            kubeconfig: Some(kubeconfig.clone()),
             runtime: Arc::new(Deadline::new(Arc::new(self.engine.clone()), Limits::default())),
             events: events.clone(),
             cluster: None,
@@ -127,6 +137,6 @@ impl Rig {
             told.iter().filter_map(|e| if let Event::TaskFinished { index, .. } = e { Some(*index) } else { None }).collect();
         assert_eq!(finished, (1..=plan.tasks.len()).collect::<Vec<_>>(), "each task is told to be finished exactly once");
         let left = self.engine.holds(&[format!("{}={id}", label::RUN)]);
-        Ran { result, events: told, took, left }
+        Ran { result, events: told, took, left, kubeconfig: std::fs::read_to_string(kubeconfig).ok() }
     }
 }
