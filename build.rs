@@ -1,10 +1,6 @@
 //! Tells the program what it is built for and, in a release build, from which commit.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "a build script speaks to cargo through its output and is spoken to through the environment"
-)]
+#![expect(clippy::disallowed_methods, reason = "cargo speaks to a build script through the environment")]
 
 use std::path::Path;
 use std::process::Command;

@@ -29,7 +29,7 @@ const EMPTY: &[Answer] = &[
 
 /// An engine that answers by its script, first fit; it ends with the test's process.
 struct Scripted {
-    _dir: TempDir,
+    dir: TempDir,
     host: String,
 }
 
@@ -45,15 +45,15 @@ impl Scripted {
                 thread::spawn(move || answer(&stream, &script));
             }
         });
-        Self { host: format!("unix://{}", path.display()), _dir: dir }
+        Self { host: format!("unix://{}", path.display()), dir }
     }
 
     fn joinder(&self, args: &[&str]) -> Output {
         let output = Command::new(env!("CARGO_BIN_EXE_joinder"))
             .args(args)
-            .current_dir(self._dir.path())
+            .current_dir(self.dir.path())
             .env("DOCKER_HOST", &self.host)
-            .env("HOME", self._dir.path())
+            .env("HOME", self.dir.path())
             .env_remove("ARTIFACTS")
             .env_remove("KUBECONFIG")
             .output();
@@ -169,7 +169,7 @@ fn an_image_that_is_not_there_is_exit_4_with_the_command_that_builds_it() {
         assert_eq!(output.status.code(), Some(4), "{}", text(&output));
         assert!(text(&output).contains("hint: build it: joinder build node-image"), "{}", text(&output));
     }
-    assert!(!engine._dir.path().join("_artifacts").exists(), "nothing is made for a cluster that cannot be");
+    assert!(!engine.dir.path().join("_artifacts").exists(), "nothing is made for a cluster that cannot be");
     let output = engine.joinder(&["doctor"]);
     assert_eq!(output.status.code(), Some(4), "{}", text(&output));
     assert!(text(&output).contains("fix: joinder build node-image --kubernetes"), "{}", text(&output));

@@ -11,7 +11,7 @@ use super::exit::Exit;
 /// Rows as asked for; the first column is the name.
 pub(super) fn rows<const N: usize>(output: Output, head: [&str; N], rows: Vec<[String; N]>, data: &Value) -> Exit {
     match output {
-        Output::Name => write(&rows.iter().map(|row| format!("{}\n", row[0])).collect::<String>()),
+        Output::Name => write(&rows.iter().map(|row| format!("{}\n", row[0])).collect::<Vec<_>>().concat()),
         Output::Wide => write(&table(head, rows)),
         Output::Json => json(data),
         Output::Yaml => yaml(data),

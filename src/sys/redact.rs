@@ -104,15 +104,16 @@ impl Block {
             Some(begin) if key_begins(&line[begin..]) => Self::Key,
             Some(_) => Self::Other,
             None if ends.is_some() => Self::None,
-            None => match self {
-                // Only the last line of a key is shorter. Should its end never come, the stream is not lost.
-                Self::Key if !is_pem_header(line.trim()) && (last_word(line).len() < PEM_WIDTH || !is_base64(last_word(line))) => {
-                    Self::None
-                }
-                same => same,
-            },
+            // Only the last line of a key is shorter. Should its end never come, the stream is not lost.
+            None if self == Self::Key && !is_pem_header(line.trim()) && !is_whole_line(last_word(line)) => Self::None,
+            None => self,
         }
     }
+}
+
+/// Of a PEM block, but for its last one.
+fn is_whole_line(text: &str) -> bool {
+    text.len() >= PEM_WIDTH && is_base64(text)
 }
 
 fn key_begins(text: &str) -> bool {
@@ -331,7 +332,7 @@ mod tests {
             }
         }
         // below a prefix, as a journal has it
-        let logged: String = whole.lines().map(|l| format!("Dec 01 node x[1]: {l}\n")).collect();
+        let logged: String = whole.lines().map(|l| format!("Dec 01 node x[1]: {l}\n")).collect::<Vec<_>>().concat();
         let shown = shapes(&logged);
         assert!(!body.iter().any(|line| shown.contains(line)) && shown.ends_with("after\n"), "{shown}");
     }

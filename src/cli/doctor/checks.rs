@@ -9,19 +9,20 @@ use crate::node::CAPABILITIES;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Three control planes and a worker took 2.2 GB at most (docs/performance.md).
-const MEMORY_PER_NODE: u64 = 600 * MIB;
+/// What the kernel could still give fell by 2.5 GB while three control planes joined; this and the counts below are in
+/// docs/performance.md.
+const MEMORY_PER_NODE: u64 = 850 * MIB;
 /// A node's files are below 10 MB (docs/performance.md); etcd allocates two write-ahead log segments of 64 MB at once
 /// (`SegmentSizeBytes` and its file pipeline), and logs and events come on top.
 const DISK_PER_NODE: u64 = 200 * MIB;
-/// A node's systemd, containerd, kubelet and pods; the limit is for all processes of root together.
-const INOTIFY_INSTANCES_PER_NODE: u64 = 20;
+/// A node's systemd, containerd, kubelet and pods had 24; the limit is for all processes of root together.
+const INOTIFY_INSTANCES_PER_NODE: u64 = 25;
 /// What a machine without nodes has.
 const INOTIFY_INSTANCES_BASE: u64 = 10;
-/// Files, mostly of mounted volumes, that a node's processes watch.
-const INOTIFY_WATCHES_PER_NODE: u64 = 1000;
-/// All processes of a node together.
-const FILES_PER_NODE: u64 = 5000;
+/// What a node's processes watch: 210, mostly control groups and mounted volumes, and more with more pods.
+const INOTIFY_WATCHES_PER_NODE: u64 = 500;
+/// All processes of a node together had 880 open.
+const FILES_PER_NODE: u64 = 2000;
 /// joinder's connections to the engine and to each node.
 const OWN_FILES: (u64, u64) = (64, 8);
 /// A container's processes begin with the engine's limit; etcd and kube-apiserver hold a file for each connection.
@@ -303,19 +304,12 @@ mod tests {
         }
     }
 
-    fn engine(change: impl FnOnce(&mut Engine)) -> Facts {
+    fn engine_with(change: impl FnOnce(&mut Engine)) -> Facts {
         let mut facts = well();
-        facts.engine.iter_mut().for_each(change_once(change));
-        facts
-    }
-
-    fn change_once<T>(change: impl FnOnce(&mut T)) -> impl FnMut(&mut T) {
-        let mut change = Some(change);
-        move |value| {
-            if let Some(change) = change.take() {
-                change(value);
-            }
+        if let Ok(engine) = &mut facts.engine {
+            change(engine);
         }
+        facts
     }
 
     #[test]
@@ -330,10 +324,10 @@ mod tests {
         let proxy = || vec![("HTTPS_PROXY".to_owned(), "http://proxy:3128".to_owned())];
         let cases: Vec<(&str, Verdict, Facts, &str)> = vec![
             ("engine", Verdict::Fail, Facts { engine: Err("cannot reach it: no\nhint: start it".into()), ..well() }, "start it"),
-            ("engine", Verdict::Warn, engine(|e| e.host.rootless = true), "DOCKER_HOST"),
-            ("cgroups", Verdict::Fail, engine(|e| e.host.cgroup_driver = "none".into()), "Delegate"),
-            ("cgroups", Verdict::Warn, engine(|e| e.cgroup_version = "2".into()), "unified_cgroup_hierarchy"),
-            ("capabilities", Verdict::Fail, Facts { capabilities: Some(u64::MAX & !(1 << 21)), ..well() }, "--cap-add"),
+            ("engine", Verdict::Warn, engine_with(|e| e.host.rootless = true), "DOCKER_HOST"),
+            ("cgroups", Verdict::Fail, engine_with(|e| e.host.cgroup_driver = "none".into()), "Delegate"),
+            ("cgroups", Verdict::Warn, engine_with(|e| e.cgroup_version = "2".into()), "unified_cgroup_hierarchy"),
+            ("capabilities", Verdict::Fail, Facts { capabilities: Some(!(1 << 21)), ..well() }, "--cap-add"),
             ("/dev/kmsg", Verdict::Fail, Facts { kmsg: Some(false), ..well() }, "mknod"),
             (
                 "images",
@@ -345,7 +339,7 @@ mod tests {
                 "joinder build node-image --kubernetes v1.36.3",
             ),
             ("memory", Verdict::Fail, Facts { memory: Some(GIB), ..well() }, "fewer nodes"),
-            ("memory", Verdict::Warn, Facts { memory: Some(2 * GIB), ..well() }, "fewer nodes"),
+            ("memory", Verdict::Warn, Facts { memory: Some(3 * GIB), ..well() }, "fewer nodes"),
             ("disk", Verdict::Fail, Facts { disk: Some(500 * MIB), ..well() }, "prune"),
             (
                 "inotify instances",

@@ -62,13 +62,16 @@ async fn images(runtime: &dyn Runtime) -> Result<Vec<String>, String> {
     Ok(vec![find::reference(&node).to_owned(), find::reference(&balancer).to_owned()])
 }
 
-/// The engine's own process; behind systemd's socket it is systemd that listens, which says nothing of the engine.
+/// Where Docker's daemon leaves its process id.
+const PID_FILE: &str = "/run/docker.pid";
+
+/// What the engine's own process may do.
 fn process(facts: &mut Facts, about: &Engine) {
-    let Some(pid) = about.host.pid else { return };
-    let is_engine = text(&format!("/proc/{pid}/comm")).is_some_and(|name| ["dockerd", "podman"].contains(&name.as_str()));
-    if !is_engine {
-        return;
-    }
+    let name = |pid: i32| text(&format!("/proc/{pid}/comm")).unwrap_or_default();
+    let Some(listener) = about.host.pid else { return };
+    // Behind systemd's socket it is systemd that listens, which says nothing of the engine.
+    let pid = if name(listener) == "systemd" { text(PID_FILE).and_then(|pid| pid.parse().ok()) } else { Some(listener) };
+    let Some(pid) = pid.filter(|pid| ["dockerd", "podman"].contains(&name(*pid).as_str())) else { return };
     let status = text(&format!("/proc/{pid}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     facts.capabilities = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

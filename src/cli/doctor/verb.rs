@@ -24,7 +24,7 @@ pub(in crate::cli) async fn doctor(args: &DoctorArgs) -> Exit {
         None | Some(Output::Wide) => show::write(&plain(&checks.iter().map(line).collect::<String>())),
         Some(Output::Name) => {
             let unwell = checks.iter().filter(|c| c.verdict != Verdict::Ok);
-            show::write(&unwell.map(|c| format!("{}\n", c.name)).collect::<String>())
+            show::write(&unwell.map(|c| format!("{}\n", c.name)).collect::<Vec<_>>().concat())
         }
         Some(Output::Json) => show::json(&data),
         Some(Output::Yaml) => show::yaml(&data),
