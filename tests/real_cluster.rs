@@ -457,3 +457,18 @@ fn no_artifact_holds_a_secret_and_the_kubeconfig_goes_with_the_cluster() {
     assert_eq!(holders(dir.path(), &secrets), BTreeSet::new());
     assert_eq!(inventory(), before);
 }
+
+#[test]
+fn the_doctor_finds_a_machine_fit_on_which_the_other_tests_pass() {
+    let Some(_turn) = turn() else { return };
+    let output = run(&["doctor", "-o", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &told["ok"]), (Some(0), &true.into()), "{told:#}");
+    let verdict =
+        |name: &str| told["checks"].as_array().and_then(|all| all.iter().find(|c| c["name"] == name)).map(|c| c["verdict"].clone());
+    for name in ["engine", "/dev/kmsg", "images"] {
+        assert_eq!(verdict(name), Some("ok".into()), "{told:#}");
+    }
+    let version: serde_json::Value = serde_json::from_slice(&run(&["version", "-o", "json"]).stdout).expect("JSON");
+    assert!(version["engine"]["api"].is_string(), "{version:#}");
+}

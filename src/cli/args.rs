@@ -52,8 +52,7 @@ pub(super) enum Command {
     Version(VersionArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
-    /// Write man pages
-    #[command(hide = true)]
+    /// Write man pages, one a verb, to a folder
     Man(ManArgs),
     /// Serve inside a node (not for people)
     #[command(hide = true)]

@@ -18,7 +18,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Clusters", &["create", "get", "do", "exec", "cp", "export", "delete"]),
     ("Images", &["build"]),
     ("Machine", &["doctor", "gc"]),
-    ("joinder itself", &["version", "completion", "help"]),
+    ("joinder itself", &["version", "completion", "man", "help"]),
 ];
 /// Of the verbs that are in no group.
 const OTHERS: &str = "More";

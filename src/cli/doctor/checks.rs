@@ -339,7 +339,7 @@ mod tests {
                 "joinder build node-image --kubernetes v1.36.3",
             ),
             ("memory", Verdict::Fail, Facts { memory: Some(GIB), ..well() }, "fewer nodes"),
-            ("memory", Verdict::Warn, Facts { memory: Some(2 * GIB), ..well() }, "fewer nodes"),
+            ("memory", Verdict::Warn, Facts { memory: Some(3 * GIB), ..well() }, "fewer nodes"),
             ("disk", Verdict::Fail, Facts { disk: Some(500 * MIB), ..well() }, "prune"),
             (
                 "inotify instances",
