@@ -5,6 +5,7 @@
 mod admit;
 mod create;
 mod export;
+mod grow;
 mod inventory;
 mod load_balancer;
 mod network;
@@ -15,4 +16,4 @@ pub use admit::AdmitError;
 pub use create::{Cluster, CreateError, CreateLimits, Creation, Secrets, create};
 pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find, refuse_taken};
 pub use remove::{Gone, remove};
-pub use topology::{DEFAULT_NAME, Images, Topology, TopologyError};
+pub use topology::{DEFAULT_NAME, Images, NodePlace, Topology, TopologyError};
