@@ -34,6 +34,17 @@ impl Cluster {
         Ok(())
     }
 
+    /// Lets the load balancer send nothing more to the node.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn dismiss(&self, node: &Node) -> Result<(), RuntimeError> {
+        match &self.load_balancer {
+            Some(balancer) => balancer.drop_backend(&node.name).await,
+            None => Ok(()),
+        }
+    }
+
     /// Is the node's own API server ready?
     ///
     /// # Errors

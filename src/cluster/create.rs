@@ -88,10 +88,11 @@ pub struct Secrets {
 }
 
 /// A cluster whose nodes run.
+#[derive(Clone)]
 pub struct Cluster {
     /// Its name.
     pub name: String,
-    /// Its nodes in the order of their indexes, control planes first.
+    /// Its nodes in the order of their indexes; the first one is a control plane.
     pub nodes: Vec<Arc<Node>>,
     /// `IP:PORT` that leads to an API server: the load balancer's, or the first control plane's.
     pub endpoint: String,
@@ -103,7 +104,7 @@ pub struct Cluster {
     pub etcd_tag: Option<String>,
     /// Its secrets.
     pub secrets: Secrets,
-    pub(super) load_balancer: Option<LoadBalancer>,
+    pub(super) load_balancer: Option<Arc<LoadBalancer>>,
 }
 
 impl Cluster {
@@ -192,19 +193,19 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         kubernetes,
         etcd_tag: images.etcd.as_ref().map(|v| format!("{v}-0")),
         secrets,
-        load_balancer: balancer.map(|(balancer, _)| balancer),
+        load_balancer: balancer.map(|(balancer, _)| Arc::new(balancer)),
     })
 }
 
-struct Maker<'a> {
-    creation: &'a Creation<'a>,
-    labels: &'a Labels,
-    subnet: Subnet,
+pub(super) struct Maker<'a> {
+    pub(super) creation: &'a Creation<'a>,
+    pub(super) labels: &'a Labels,
+    pub(super) subnet: Subnet,
 }
 
 impl Maker<'_> {
     /// The work of making one node; owns all it needs, so that the nodes are made side by side.
-    fn node(&self, place: &NodePlace, mut port: u16) -> impl Future<Output = Result<(Node, u16), CreateError>> + Send + use<> {
+    pub(super) fn node(&self, place: &NodePlace, mut port: u16) -> impl Future<Output = Result<(Node, u16), CreateError>> + Send + use<> {
         let Creation { topology, images, overrides, limits, runtime, events, stop, .. } = *self.creation;
         let mut labels = label::with_role(self.labels.clone(), place.role.as_str());
         labels.insert(label::INDEX.into(), place.index.to_string());
@@ -286,7 +287,7 @@ impl Maker<'_> {
 
 /// So many ports that are free on 127.0.0.1 now. They are written into containers and stay the same over restarts. All are
 /// held until the last one is found: one that was let go could be found again, and the second start would fail.
-async fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
+pub(super) async fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
     let mut held = Vec::new();
     for _ in 0..count {
         held.push(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?);

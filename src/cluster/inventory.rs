@@ -146,7 +146,7 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
             endpoint = format!("{address}:{}", path::API_PORT);
         }
         let backends = nodes.iter().filter(|n| n.role == Role::ControlPlane).map(|n| (n.name.clone(), n.address)).collect();
-        load_balancer = Some(LoadBalancer::existing(whole.name, runtime.clone(), backends));
+        load_balancer = Some(Arc::new(LoadBalancer::existing(whole.name, runtime.clone(), backends)));
     }
     let kubernetes = String::from_utf8_lossy(&nodes[0].read(path::VERSION).await.unwrap_or_default()).trim().to_owned();
     // The secrets of a cluster are kept nowhere: whoever joins a node later makes new ones with kubeadm.

@@ -5,6 +5,7 @@
 mod admit;
 mod create;
 mod export;
+mod grow;
 mod inventory;
 mod kubeconfig;
 mod load_balancer;
@@ -18,4 +19,4 @@ pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, fi
 pub use kubeconfig::KubeconfigError;
 pub use network::{RANGE, free_subnets, span};
 pub use remove::{Gone, remove};
-pub use topology::{DEFAULT_NAME, Images, Topology, TopologyError};
+pub use topology::{DEFAULT_NAME, Images, NodePlace, Topology, TopologyError};

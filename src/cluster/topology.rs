@@ -59,6 +59,11 @@ pub struct NodePlace {
 }
 
 impl NodePlace {
+    /// Its number among the nodes of its role, from 1.
+    fn number(&self) -> u16 {
+        self.name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
     /// Its address in a subnet.
     pub fn address(&self, subnet: Subnet) -> Ipv4Addr {
         subnet.host(FIRST_HOST + self.index)
@@ -156,6 +161,48 @@ impl Topology {
         Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, warnings })
     }
 
+    /// With so many nodes of each role: new ones count on behind those that are there, the highest numbers go. Returns the
+    /// topology with the new ones and without any that go, then the new ones.
+    ///
+    /// # Errors
+    /// No control plane, too many nodes, or names that get too long.
+    pub fn resized(&self, control_planes: u8, workers: u8) -> Result<(Self, Vec<NodePlace>), TopologyError> {
+        if control_planes == 0 {
+            return Err(TopologyError::NoControlPlane);
+        }
+        let asked = u16::from(control_planes) + u16::from(workers);
+        if asked > MOST_NODES {
+            return Err(TopologyError::TooMany { asked });
+        }
+        let (mut nodes, mut new) = (Vec::new(), Vec::new());
+        for (role, count) in [(Role::ControlPlane, control_planes), (Role::Worker, workers)] {
+            let mut stay: Vec<&NodePlace> = self.nodes.iter().filter(|n| n.role == role).collect();
+            stay.sort_by_key(|n| n.number());
+            stay.truncate(usize::from(count));
+            let last = stay.last().map_or(0, |n| n.number());
+            new.extend((1..).zip(stay.len()..usize::from(count)).map(|(more, _)| (role, last + more)));
+            nodes.extend(stay.into_iter().cloned());
+        }
+        // An index decides an address: one behind all others was nobody's, as long as there are any.
+        let highest = self.nodes.iter().map(|n| n.index).max().unwrap_or(0);
+        let most = u8::try_from(MOST_NODES).unwrap_or(u8::MAX);
+        let taken: Vec<u8> = nodes.iter().map(|n| n.index).collect();
+        let free = (highest.saturating_add(1)..=most).chain(1..=highest).filter(|index| !taken.contains(index));
+        let place = |((role, number), index): ((Role, u16), u8)| NodePlace {
+            name: format!("{}-{}-{number}", self.name, role.as_str()),
+            role,
+            index,
+        };
+        let new: Vec<NodePlace> = new.into_iter().zip(free).map(place).collect();
+        if let Some(long) = new.iter().find(|n| n.name.len() > LONGEST_NAME) {
+            let most = (LONGEST_NAME + self.name.len()).saturating_sub(long.name.len());
+            return Err(TopologyError::LongName { name: self.name.clone(), most, node: long.name.clone() });
+        }
+        nodes.extend(new.iter().cloned());
+        nodes.sort_by_key(|n| n.index);
+        Ok((Self { nodes, ..self.clone() }, new))
+    }
+
     /// The load balancer's container.
     pub fn load_balancer_name(&self) -> String {
         format!("{}-lb", self.name)
@@ -210,6 +257,28 @@ mod tests {
             ]
         );
         assert!(topology.load_balancer && topology.warnings.is_empty());
+    }
+
+    #[test]
+    fn names_go_on_counting_and_an_index_is_not_given_again_at_once() {
+        let shown = |nodes: &[NodePlace]| nodes.iter().map(|n| format!("{}={}", n.name, n.index)).collect::<Vec<_>>().join(" ");
+        let one = Topology::of(&spec(1, 1), Some("x")).expect("fine");
+        let (three, new) = one.resized(3, 1).expect("fine");
+        assert_eq!(shown(&new), "x-control-plane-2=3 x-control-plane-3=4");
+        assert_eq!(shown(&three.nodes), "x-control-plane-1=1 x-worker-1=2 x-control-plane-2=3 x-control-plane-3=4");
+        let (fewer, new) = three.resized(2, 2).expect("fine");
+        assert_eq!(shown(&new), "x-worker-2=5");
+        assert_eq!(shown(&fewer.nodes), "x-control-plane-1=1 x-worker-1=2 x-control-plane-2=3 x-worker-2=5");
+        assert_eq!(three.resized(3, 1).expect("fine"), (three.clone(), vec![]));
+        let full = Topology::of(&spec(240, 0), Some("x")).expect("fine");
+        let (_, new) = full.resized(239, 1).expect("fine");
+        assert_eq!(shown(&new), "x-worker-1=240");
+        assert_eq!(one.resized(0, 1), Err(TopologyError::NoControlPlane));
+        assert_eq!(one.resized(200, 100), Err(TopologyError::TooMany { asked: 300 }));
+        assert!(matches!(
+            Topology::of(&spec(1, 0), Some(&"a".repeat(47))).expect("fine").resized(12, 0),
+            Err(TopologyError::LongName { .. })
+        ));
     }
 
     #[test]

@@ -63,14 +63,28 @@ pub struct Kubeadm<'a> {
 }
 
 impl Kubeadm<'_> {
-    /// Writes `config` to [`path::KUBEADM_CONFIG`] and runs `kubeadm COMMAND --config … ARGS`.
+    /// Writes `config` to [`path::KUBEADM_CONFIG`] and runs `kubeadm COMMAND --config … ARGS`; a command may be several words.
     ///
     /// # Errors
     /// [`KubeadmError`]; [`KubeadmError::Failed`] has kubeadm's own error line.
     pub async fn run(&self, node: &Node, command: &str, config: &str, args: &[&str]) -> Result<(), KubeadmError> {
         node.write(path::KUBEADM_CONFIG, 0o600, config.as_bytes()).await?;
-        let mut argv: Vec<String> = ["kubeadm", command, "--config", path::KUBEADM_CONFIG, "--v=5"].map(str::to_owned).into();
-        argv.extend(args.iter().map(|a| (*a).to_owned()));
+        let mut all = vec!["--config", path::KUBEADM_CONFIG];
+        all.extend(args);
+        self.plain(node, command, &all).await
+    }
+
+    /// Runs `kubeadm reset`, which takes the node's member out of etcd.
+    ///
+    /// # Errors
+    /// As [`Kubeadm::run`]; a member that could not be removed is none: kubeadm only warns of it.
+    pub async fn reset(&self, node: &Node) -> Result<(), KubeadmError> {
+        self.plain(node, "reset", &["--force", "--cri-socket", path::CRI]).await
+    }
+
+    async fn plain(&self, node: &Node, command: &str, args: &[&str]) -> Result<(), KubeadmError> {
+        let argv = std::iter::once("kubeadm").chain(command.split(' ')).chain(args.iter().copied()).chain(["--v=5"]);
+        let argv: Vec<String> = argv.map(str::to_owned).collect();
         self.events.tell(Event::KubeadmStarted { node: node.name.clone(), argv: argv.clone() });
         let began = Instant::now();
         let mut follow = Follow { node: node.name.clone(), lines: Vec::new(), phase: None };

@@ -224,6 +224,16 @@ impl Node {
         self.agent.subscribe()
     }
 
+    /// Tells it the way to the pods of the other nodes, by index and address; now and at each boot.
+    ///
+    /// # Errors
+    /// The engine's or the agent's.
+    pub async fn route(&self, others: &[(u8, Ipv4Addr)], limit: Duration) -> Result<(), NodeError> {
+        self.write(path::NETWORK, 0o755, files::network_script(others).as_bytes()).await?;
+        self.run_quietly(&["sh", path::NETWORK], limit).await?;
+        Ok(())
+    }
+
     /// What is wrong with its container, in words: `is paused`, `has exited with code 137`. `None` when it runs.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ pub(super) const REPLACE_ETCD: &str = "for f in /kind/store/*/snapshots/*/fs/usr
     if [ -f \"$f\" ]; then cp /kind/override/etcd \"$f\"; found=1; fi; done; [ -n \"$found\" ] || { echo no etcd in the image store; exit 1; }";
 
 /// A route to every other node's pods, and masquerading for what leaves the pods' network. Safe to run again.
-fn network_script(others: &[(u8, Ipv4Addr)]) -> String {
+pub(super) fn network_script(others: &[(u8, Ipv4Addr)]) -> String {
     use std::fmt::Write;
     let mut script = "#!/bin/sh\n# routes to the pods of the other nodes; run at each boot\nset -e\n".to_owned();
     for (index, address) in others {

@@ -48,7 +48,14 @@ pub struct Record {
 impl Record {
     /// Adds a sample, told as event `seq`. Returns the moments that it is the first to show.
     pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
-        let Some(list) = &sample.members else { return Vec::new() };
+        let Some(list) = &sample.members else {
+            // A learner has a status and gives no list. Whoever does not answer at all holds no list that counts: its member may
+            // be gone. What follows from that is seen in the others' next lists, which may lag behind its last one now.
+            if sample.status.is_none() {
+                self.forget(node);
+            }
+            return Vec::new();
+        };
         let unsure = sample.gap_ms.map_or(FIRST_LIST, Duration::from_millis);
         let sight = Sight { at: sample.seen, unsure, seq };
         let mut fresh = Vec::new();
@@ -81,6 +88,11 @@ impl Record {
         self.lists.insert(node.to_owned(), list.clone());
         fresh.extend(self.removed(sight));
         fresh
+    }
+
+    /// The list of this node's member counts no more.
+    pub fn forget(&mut self, node: &str) {
+        self.lists.remove(node);
     }
 
     /// Members that no list holds any more.
@@ -136,6 +148,18 @@ mod tests {
         assert_eq!(see(6, "a", &[(1, "a", false)]), [], "b's list still holds it");
         assert_eq!(see(7, "b", &[(1, "a", false)]), [(2, Moment::Removed)]);
         assert_eq!(record.lives[&MemberId(2)].sight(Moment::Promoted).map(|s| s.seq), Some(4));
+    }
+
+    #[test]
+    fn a_member_that_was_reset_is_removed_though_its_own_last_list_held_it() {
+        let mut record = Record::default();
+        let both: &[(u64, &str, bool)] = &[(1, "a", false), (2, "b", false)];
+        moments(&mut record, 1, "a", both);
+        moments(&mut record, 2, "b", both);
+        assert_eq!(moments(&mut record, 3, "a", &both[..1]), [], "b's list still holds it");
+        let silent = EtcdSample { members: None, ..sample(&[]) };
+        assert_eq!(record.sample(4, "b", &silent), []);
+        assert_eq!(moments(&mut record, 5, "a", &both[..1]), [(2, Moment::Removed)]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop) -> E
         Step::Create => step::create(world, part).await.map(drop),
         Step::Init => step::init(world, part).await,
         Step::Delete => step::delete(world, part).await,
-        Step::Scale(_) => Err(StepError::NotInGroup { step: task.step.word() }),
+        Step::Scale(scale) => step::scale(world, scale, part).await,
         Step::Group { tasks, keep_going } => {
             let (ended, unsure) = group::run(tasks, *keep_going, world, part).await;
             undecided = unsure;
@@ -171,7 +171,8 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
         Step::Copy(Transfer::Out { node, from, to }) => step::copy_out(world, node, from, to).await,
         Step::Wait(wait) => step::wait(world, wait, task.limit, stop).await,
         Step::Export(export) => step::export(world, export, stop).await,
-        Step::Restart(_) | Step::Reset(_) => Err(StepError::NotInGroup { step: task.step.word() }),
+        Step::Restart(restart) => step::restart(world, restart, stop).await,
+        Step::Reset(reset) => step::reset(world, reset, stop).await,
         Step::Expect => Ok(()),
         Step::Create | Step::Init | Step::Scale(_) | Step::Delete | Step::Group { .. } => {
             Err(StepError::NotInGroup { step: task.step.word() })

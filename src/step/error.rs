@@ -110,6 +110,38 @@ pub enum StepError {
         /// Nodes whose turn did not come.
         untried: Vec<String>,
     },
+    /// A kubeadm of this version cannot join so.
+    #[error("order {order}: {why}")]
+    CannotJoin {
+        /// The order.
+        order: &'static str,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// Something in a node could not be restarted.
+    #[error("cannot restart {what} of {node}: {why}")]
+    Restart {
+        /// What.
+        what: &'static str,
+        /// The node.
+        node: String,
+        /// Why not.
+        why: String,
+    },
+    /// A reset left something behind that it should have removed.
+    #[error("kubeadm reset on {node} has left {what}")]
+    Residue {
+        /// The node.
+        node: String,
+        /// What, and what to do.
+        what: String,
+    },
+    /// A cluster cannot get that size.
+    #[error("cannot scale: {why}")]
+    Size {
+        /// Why not.
+        why: String,
+    },
     /// There is no folder for logs.
     #[error("no folder for the logs: say `to`, or run with --artifacts")]
     NoFolder,

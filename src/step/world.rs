@@ -10,7 +10,7 @@ use crate::event::Bus;
 use crate::kubeadm::config::Shared;
 use crate::kubeadm::policy::Policy;
 use crate::kubeadm::{Kubeadm, KubeadmError};
-use crate::node::{Overrides, Role};
+use crate::node::Overrides;
 use crate::observe::Observer;
 use crate::runtime::Runtime;
 use crate::runtime::label::Lifetime;
@@ -75,8 +75,7 @@ impl World {
     /// Starts watching the control planes, once.
     pub fn watch(&mut self, cluster: &Cluster) {
         if self.observer.is_none() {
-            let control_planes: Vec<_> = cluster.nodes.iter().filter(|n| n.role == Role::ControlPlane).cloned().collect();
-            self.observer = Some(Observer::start(&control_planes, &self.events));
+            self.observer = Some(Observer::start(cluster.control_planes(), &self.events));
         }
     }
 }

@@ -3,6 +3,8 @@
 mod node;
 mod parallel;
 mod serial;
+mod staged;
 mod step;
 
 pub use step::join;
+pub(super) use step::these;

@@ -11,6 +11,7 @@ use crate::cluster::Cluster;
 use crate::event::{Event, Work};
 use crate::kubeadm::KubeadmError;
 use crate::kubeadm::config::{self, Discover};
+use crate::kubeadm::policy::Stages;
 use crate::node::{Node, Role, path};
 use crate::spec::Discovery;
 use crate::sys::clock::Stamp;
@@ -51,16 +52,38 @@ impl Joiner {
 
     /// Joins one node.
     pub(super) async fn join(&self, node: &Node) -> Result<(), StepError> {
-        let control_plane = node.role == Role::ControlPlane;
+        let began = Stamp::now();
+        let document = self.prepare_node(node).await?;
+        self.commands.kubeadm().run(node, "join", &document, &[]).await?;
+        self.joined(node, began).await
+    }
+
+    /// How this kubeadm joins in stages.
+    pub(super) fn stages(&self) -> Result<Stages, StepError> {
+        self.commands.policy.stages().map_err(|why| StepError::CannotJoin { order: "staged", why })
+    }
+
+    /// One run of kubeadm on a node that was prepared.
+    pub(super) async fn kubeadm(&self, node: &Node, command: &str, document: &str, args: &[&str]) -> Result<(), StepError> {
+        Ok(self.commands.kubeadm().run(node, command, document, args).await?)
+    }
+
+    /// Writes what the node needs to find the cluster; returns kubeadm's document.
+    pub(super) async fn prepare_node(&self, node: &Node) -> Result<String, StepError> {
         let commands = &self.commands;
+        let control_plane = node.role == Role::ControlPlane;
         let document =
             config::join(&commands.shared, &commands.policy, &node.name, node.address, control_plane, self.discover, &self.ca_hash)
                 .map_err(|why| KubeadmError::Config { node: node.name.clone(), why })?;
-        let began = Stamp::now();
         node.write(path::DISCOVERY, 0o600, self.discovery_file.as_bytes()).await?;
-        commands.kubeadm().run(node, "join", &document, &[]).await?;
+        Ok(document)
+    }
+
+    /// Tells of a join, and lets a control plane serve.
+    pub(super) async fn joined(&self, node: &Node, began: Stamp) -> Result<(), StepError> {
+        let commands = &self.commands;
         commands.events.tell(Event::Worked { work: Work::Join, on: node.name.clone(), began, took: Stamp::now().since(began) });
-        if control_plane {
+        if node.role == Role::ControlPlane {
             self.cluster.admit(node, &commands.patience()).await?;
         }
         Ok(())

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::super::error::StepError;
 use super::super::select::select;
 use super::super::world::{Commands, World};
-use super::{node, parallel, serial};
+use super::{node, parallel, serial, staged};
+use crate::cluster::Cluster;
 use crate::event::{Event, Work};
 use crate::node::Node;
 use crate::spec::{Join, Order, Selector};
@@ -21,14 +22,25 @@ pub async fn join(world: &World, join: &Join, stop: &Stop) -> Result<(), StepErr
     let first = cluster.first().index;
     let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), join.allow_empty).await?;
     let nodes: Vec<Arc<Node>> = meant.into_iter().filter(|node| node.index != first).collect();
-    let commands = Commands::of(&cluster, &world.events, stop)?;
+    these(world, &cluster, &nodes, join, stop).await
+}
+
+/// Joins just these nodes.
+pub(in super::super) async fn these(
+    world: &World,
+    cluster: &Arc<Cluster>,
+    nodes: &[Arc<Node>],
+    join: &Join,
+    stop: &Stop,
+) -> Result<(), StepError> {
+    let commands = Commands::of(cluster, &world.events, stop)?;
     let joiner = Arc::new(node::Joiner::prepare(cluster.clone(), commands, world.topology.discovery).await?);
     let began = Stamp::now();
     let of = nodes.len();
     let failures = match join.order {
-        Order::Serial => serial::run(&joiner, &nodes).await,
-        // staged is refused by the plan
-        Order::Parallel | Order::Staged => parallel::run(&joiner, &nodes, join, &world.events).await,
+        Order::Serial => serial::run(&joiner, nodes).await,
+        Order::Parallel => parallel::run(&joiner, nodes, join, &world.events).await,
+        Order::Staged => staged::run(&joiner, nodes, world.observer.as_ref()).await?,
     };
     world.events.tell(Event::Worked { work: Work::Joins, on: cluster.name.clone(), began, took: Stamp::now().since(began) });
     if failures.is_empty() { Ok(()) } else { Err(StepError::Joins { failures, of }) }

@@ -1,0 +1,85 @@
+//! `reset`: `kubeadm reset`, and what it does not do itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::each::each;
+use super::error::StepError;
+use super::select::select;
+use super::world::{Commands, World};
+use crate::agent::{Call, Said};
+use crate::cluster::Cluster;
+use crate::event::Event;
+use crate::node::{Node, Role, path};
+use crate::spec::Reset;
+use crate::sys::stop::Stop;
+
+/// One member's answer.
+const ASK: Duration = Duration::from_secs(5);
+/// kubectl's own limit is 30 s.
+const DELETE: Duration = Duration::from_secs(40);
+
+const DELETE_NODE: &str =
+    r#"kubectl --kubeconfig "$1" --server "$2" --request-timeout 10s delete node "$3" --ignore-not-found --timeout 30s 2>&1"#;
+
+/// Resets nodes, the last one first, so that the first control plane stays as long as any.
+///
+/// # Errors
+/// [`StepError::Kubeadm`], or [`StepError::Residue`] with what a reset should have removed and did not.
+pub async fn reset(world: &World, reset: &Reset, stop: &Stop) -> Result<(), StepError> {
+    let cluster = world.cluster()?;
+    let mut nodes = select(&cluster, &reset.nodes, reset.allow_empty).await?;
+    nodes.reverse();
+    each("reset", &nodes, false, stop, async |node| take_out(world, &cluster, node, stop).await).await?;
+    let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    if !names.is_empty() {
+        // kubeadm says so itself (`cmd/kubeadm/app/cmd/reset.go`)
+        let text = format!("left on {}, as kubeadm leaves it: CNI configuration and network rules", names.join(", "));
+        world.events.tell(Event::Note { text });
+    }
+    Ok(())
+}
+
+/// Takes one node out of its cluster: away from the load balancer, `kubeadm reset`, its member gone from etcd, its Node object
+/// deleted. kubeadm does not delete that, and refuses to join a node whose object is still Ready.
+pub(super) async fn take_out(world: &World, cluster: &Arc<Cluster>, node: &Node, stop: &Stop) -> Result<(), StepError> {
+    let commands = Commands::of(cluster, &world.events, stop)?;
+    cluster.dismiss(node).await.map_err(crate::node::NodeError::from)?;
+    commands.kubeadm().reset(node).await?;
+    let others: Vec<&Arc<Node>> = cluster.control_planes().filter(|other| other.name != node.name).collect();
+    if node.role == Role::ControlPlane {
+        match members(&others).await {
+            Some((_, names)) if !names.contains(&node.name) => {}
+            Some((teller, _)) => {
+                let what = format!("its etcd member, as {teller} says; `etcdctl member remove` on {teller} takes it out");
+                return Err(StepError::Residue { node: node.name.clone(), what });
+            }
+            None => tell_unseen(world, node, "etcd member"),
+        }
+    }
+    for other in &others {
+        if cluster.api_server(other).await.is_err() {
+            continue;
+        }
+        let server = format!("https://{}:{}", other.address, path::API_PORT);
+        let deleted = other.script(DELETE_NODE, &[path::ADMIN_CONF, &server, &node.name], DELETE).await;
+        return deleted.map(drop).map_err(|e| StepError::Residue { node: node.name.clone(), what: format!("its Node object: {e}") });
+    }
+    tell_unseen(world, node, "Node object");
+    Ok(())
+}
+
+/// The names in the first list that a member gives, and whose list it is.
+async fn members(nodes: &[&Arc<Node>]) -> Option<(String, Vec<String>)> {
+    for node in nodes {
+        if let Ok(Said::Members { members }) = node.agent().ask(Call::Members, ASK).await {
+            return Some((node.name.clone(), members.into_iter().map(|member| member.name).collect()));
+        }
+    }
+    None
+}
+
+/// With nobody left to ask there is no cluster left either, as after a reset of all.
+fn tell_unseen(world: &World, node: &Node, what: &str) {
+    world.events.tell(Event::Note { text: format!("{what} of {}: nobody is left to ask or to tell", node.name) });
+}
