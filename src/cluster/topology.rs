@@ -171,7 +171,7 @@ impl Topology {
             return Err(TopologyError::NoControlPlane);
         }
         let asked = u16::from(control_planes) + u16::from(workers);
-        if asked > MOST_NODES {
+        if asked > Self::MOST_NODES {
             return Err(TopologyError::TooMany { asked });
         }
         let (mut nodes, mut new) = (Vec::new(), Vec::new());
@@ -185,7 +185,7 @@ impl Topology {
         }
         // An index decides an address: one behind all others was nobody's, as long as there are any.
         let highest = self.nodes.iter().map(|n| n.index).max().unwrap_or(0);
-        let most = u8::try_from(MOST_NODES).unwrap_or(u8::MAX);
+        let most = u8::try_from(Self::MOST_NODES).unwrap_or(u8::MAX);
         let taken: Vec<u8> = nodes.iter().map(|n| n.index).collect();
         let free = (highest.saturating_add(1)..=most).chain(1..=highest).filter(|index| !taken.contains(index));
         let place = |((role, number), index): ((Role, u16), u8)| NodePlace {

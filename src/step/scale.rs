@@ -68,6 +68,7 @@ async fn make(world: &mut World, wanted: Topology, new: &[NodePlace], stop: &Sto
         run: &world.run,
         lifetime: world.lifetime,
         limits: &world.limits,
+        kubeconfig: world.kubeconfig.as_deref(),
         runtime: &world.runtime,
         events: &world.events,
         stop,
