@@ -112,7 +112,10 @@ fn one_file_may_be_imported_twice_but_its_tasks_need_names_of_their_own() {
 #[test]
 fn mangled_files_are_planned_or_refused() {
     let mut random = fastrand::Rng::with_seed(4);
-    let pieces = ["{{", "}}", ": ", "- ", "\n", "\t", "'", "\"", "*a", "&a ", "[", "]", "{", "}", "é", "\u{feff}", "---\n", "!x ", "| ", "0", "null", "#"];
+    let pieces = [
+        "{{", "}}", ": ", "- ", "\n", "\t", "'", "\"", "*a", "&a ", "[", "]", "{", "}", "é", "\u{feff}", "---\n", "!x ", "| ", "0", "null",
+        "#",
+    ];
     let mut texts: Vec<String> = Vec::new();
     for dir in ["workflows/join", "tests/bad", "tests/bad/parts"] {
         for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(dir)).expect("a folder") {
