@@ -83,7 +83,7 @@ fn blocks(doc: &'static str) -> Vec<Block> {
         match (&mut open, line.strip_prefix("```")) {
             (None, Some(kind)) => open = Some(Block { doc, line: at + 2, kind: kind.trim().to_owned(), text: String::new() }),
             (Some(_), Some(_)) => all.extend(open.take()),
-            (Some(block), None) => block.text.push_str(&format!("{line}\n")),
+            (Some(block), None) => block.text.extend([line, "\n"]),
             (None, None) => {}
         }
     }
@@ -204,7 +204,7 @@ fn section(text: &str, heading: &str) -> Option<String> {
         fenced ^= line.starts_with("```");
         fenced || !line.starts_with('#')
     });
-    Some(inside.map(|line| format!("{line}\n")).collect())
+    Some(inside.flat_map(|line| [line, "\n"]).collect())
 }
 
 /// The first definition that a property refers to.
@@ -215,7 +215,7 @@ fn definition<'a>(schema: &'a Value, property: &Value) -> Option<&'a Value> {
             _ => return map.values().find_map(|value| definition(schema, value)),
         },
         Value::Array(list) => return list.iter().find_map(|value| definition(schema, value)),
-        _ => return None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
     };
     (name != "Template").then(|| &schema["$defs"][name])
 }
