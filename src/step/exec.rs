@@ -72,7 +72,7 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
     if how.is_empty() {
         return Ok(());
     }
-    let lines = last.iter().map(|line| format!("\n  {line}")).collect::<String>();
+    let lines = last.iter().fold(String::new(), |text, line| text + "\n    " + line);
     let how = if lines.is_empty() { format!("{how}; it said nothing") } else { format!("{how}; its last lines:{lines}") };
     Err(StepError::Command { what, how })
 }
@@ -144,7 +144,9 @@ mod tests {
         let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
         let wanted = OutputWanted { contains: owned(contains), lacks: owned(lacks) };
         let mut search = Search::new(Some(&wanted));
-        lines.iter().for_each(|line| search.line(line));
+        for line in lines {
+            search.line(line);
+        }
         search.wrong()
     }
 

@@ -4,7 +4,9 @@
 mod clashes;
 mod event_order;
 mod failures;
+mod growth;
 mod inventory;
 mod nodes;
+mod steps;
 mod stops;
 mod support;
