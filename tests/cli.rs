@@ -32,10 +32,13 @@ fn files(dir: &str) -> Vec<PathBuf> {
 
 #[test]
 fn every_bad_file_is_refused_with_one_clear_text() {
-    for file in files("tests/bad") {
+    let (parts, bad): (Vec<PathBuf>, Vec<PathBuf>) =
+        files("tests/bad").into_iter().partition(|file| file.parent().is_some_and(|p| p.ends_with("parts")));
+    assert!(!parts.is_empty() && bad.len() >= 40, "{} bad files", bad.len());
+    for file in bad {
         let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
         let shown = format!("tests/bad/{name}.yaml");
-        let output = joinder(&["run", &shown]);
+        let output = joinder(&["lint", &shown]);
         assert_eq!(output.status.code(), Some(3), "{name}: {}", error(&output));
         insta::assert_snapshot!(format!("bad__{name}"), error(&output));
     }
@@ -57,6 +60,75 @@ fn every_shipped_workflow_plans_and_touches_nothing() {
         let output = joinder(&["run", "--dry-run", &file.display().to_string()]);
         assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), error(&output));
     }
+}
+
+/// A file with a matrix of 60 cases.
+const MATRIX: &str = "workflows/join/matrix.yaml";
+
+fn listed(args: &[&str]) -> serde_json::Value {
+    let output = joinder(&[&["run", "--list", "-o", "json"], args].concat());
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", error(&output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn cases_are_listed_and_chosen() {
+    let count = |args: &[&str]| listed(&[&[MATRIX], args].concat()).as_array().expect("a list").len();
+    assert_eq!(count(&[]), 60);
+    assert_eq!(count(&["--case", "order=parallel"]), 20);
+    assert_eq!(count(&["--case", "order=parallel,controlPlanes=3"]), 4);
+    assert_eq!(count(&["--case", "order=parallel,controlPlanes=3", "--case", "order=serial,controlPlanes=3"]), 8);
+    assert_eq!(count(&["--var", "order=serial"]), 20, "an axis that a var sets is none");
+    let parts: Vec<usize> = (1..=7).map(|part| count(&["--partition", &format!("{part}/7")])).collect();
+    assert_eq!((parts.iter().sum::<usize>(), parts[0]), (60, 9), "{parts:?}");
+    let one = listed(&[MATRIX, "--case", "order=serial,controlPlanes=3,discovery=file,workers=0"]);
+    assert_eq!(one[0]["case"], "matrix order=serial controlPlanes=3 discovery=file workers=0");
+    assert_eq!(one[0]["choice"]["controlPlanes"], "3");
+    assert_eq!(one[0]["tasks"][0]["step"], "init");
+    assert!(listed(&["workflows"]).as_array().expect("a list").len() > 60, "all files of a folder");
+}
+
+#[test]
+fn choosing_what_is_not_there_is_a_bad_command_line() {
+    for (args, says) in [
+        (&["--var", "ordr=serial"][..], "is \"order\" meant?"),
+        (&["--case", "ordr=serial"], "is \"order\" meant?"),
+        (&["--case", "order=random"], "order can be parallel, serial, staged"),
+        (&["--case", "order=serial,controlPlanes=3", "--var", "order=parallel"], "no matrix has the axis \"order\""),
+        (&["--case", "serial"], "write it as in order=parallel"),
+        (&["--var", "x"], "write it as NAME=VALUE"),
+        (&["--partition", "3/2"], "write it as PART/PARTS"),
+    ] {
+        let output = joinder(&[&["run", "--list", MATRIX], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", error(&output));
+        assert!(error(&output).contains(says), "{args:?}: {}", error(&output));
+    }
+}
+
+#[test]
+fn what_this_version_cannot_do_is_planned_but_not_run() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("fault.yaml");
+    let text = "version: 2\ncluster: {controlPlanes: 2}\ntasks:\n- {name: init, init: {}}\n- name: join\n  join: {}\n  faults:\n  - {id: lost, on: {call: MemberPromote, node: cp2}, do: {dropAnswer: {times: 1}}}\n";
+    std::fs::write(&file, text).expect("written");
+    let file = file.to_str().expect("a path");
+    assert_eq!(joinder(&["lint", file]).status.code(), Some(0));
+    let plan = joinder(&["run", "--dry-run", file]);
+    let shown = String::from_utf8_lossy(&plan.stdout).into_owned();
+    assert!(shown.contains("fault lost: on call MemberPromote, node cp2: dropAnswer times 1, until step-end"), "{shown}");
+    let output = joinder(&["run", file]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(error(&output).contains("plans but cannot make"), "{}", error(&output));
+}
+
+#[test]
+fn lint_says_what_is_fine_on_standard_output() {
+    let output = joinder(&["lint", MATRIX]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{MATRIX}: 60 cases, 3 tasks\n"));
+    assert_eq!(
+        joinder(&["schema"]).stdout,
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/workflow.v2.json")).expect("read")
+    );
 }
 
 #[test]

@@ -374,3 +374,101 @@ fn a_binary_of_ones_own_is_what_runs() {
     assert!(text(&output).contains("kubeadm init failed on real-o-control-plane-1"), "{}", text(&output));
     assert_eq!(inventory(), before);
 }
+
+/// Every secret that the cluster's nodes hold, in pieces that a log could hold whole.
+fn secrets(cluster: &Kept, nodes: usize) -> BTreeSet<String> {
+    let files = "cat $(find /etc/kubernetes/pki -name '*.key') /var/lib/kubelet/pki/*.pem; grep -h client-key-data /etc/kubernetes/*.conf; \
+                 cat /var/lib/kubelet/pods/*/volumes/kubernetes.io~projected/*/token; echo; \
+                 grep -hE 'token:|certificateKey:|tlsBootstrapToken:' /kind/kubeadm.conf; \
+                 kubeadm token list -o jsonpath='{.token}{\"\\n\"}'";
+    let mut all = BTreeSet::new();
+    for node in 1..=nodes {
+        let name = format!("{}-control-plane-{node}", cluster.0);
+        let output = run(&["exec", "--name", cluster.0, &name, "--", "sh", "-c", files]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut certificate = false;
+        for line in text.lines() {
+            if line.starts_with("-----") {
+                certificate = line == "-----BEGIN CERTIFICATE-----";
+            }
+            let word = line.split_whitespace().next_back().unwrap_or_default().trim_matches('"');
+            if !certificate && !line.starts_with("-----") && word.len() >= 20 {
+                // of a long one, what is in the middle: its beginning is the same for all
+                let from = word.len() / 2 - (word.len() / 2).min(40);
+                all.insert(word[from..word.len().min(from + 80)].to_owned());
+            }
+        }
+    }
+    all
+}
+
+/// The files below `dir` that hold one of `words`.
+fn holders(dir: &Path, words: &BTreeSet<String>) -> BTreeSet<PathBuf> {
+    let (mut open, mut found) = (vec![dir.to_owned()], BTreeSet::new());
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir).expect("a folder").map(|e| e.expect("an entry")) {
+            if entry.file_type().expect("a kind").is_dir() {
+                open.push(entry.path());
+                continue;
+            }
+            let text = String::from_utf8_lossy(&std::fs::read(entry.path()).expect("read")).into_owned();
+            if words.iter().any(|word| text.contains(word.as_str())) {
+                found.insert(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_artifact_holds_a_secret_and_the_kubeconfig_goes_with_the_cluster() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(_turn) = turn() else { return };
+    let before = inventory();
+    let cluster = Kept("real-x");
+    let dir = tempfile::tempdir().expect("a folder");
+    let (artifacts, own) = (dir.path().join("run"), dir.path().join("config"));
+    let file = dir.path().join("nine.yaml");
+    let parallel = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows/join/parallel.yaml")).expect("read");
+    let nine = parallel.replace("voters: 3,", "within: 1s, voters: 9,");
+    assert_ne!(nine, parallel);
+    std::fs::write(&file, nine).expect("written");
+    let shown = |path: &Path| path.display().to_string();
+    let output = run(&["run", &shown(&file), "--name", cluster.0, "--retain", "--artifacts", &shown(&artifacts)]);
+    assert_eq!(output.status.code(), Some(100), "{}", text(&output));
+    let kubeconfig = artifacts.join("kubeconfig");
+    assert_eq!(std::fs::metadata(&kubeconfig).expect("kept").permissions().mode() & 0o777, 0o600);
+    // an attached cluster's secrets are not known: they are told by their shape
+    let output = run(&["export", "logs", "--name", cluster.0, &shown(&artifacts.join("exported"))]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let output = run(&["export", "kubeconfig", "--name", cluster.0, "--kubeconfig", &shown(&own)]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(std::fs::read_to_string(&own).expect("read").contains("current-context: joinder-real-x"));
+
+    let secrets = secrets(&cluster, 3);
+    assert!(secrets.len() > 100 && secrets.iter().any(|s| s.contains('.')), "{} secrets", secrets.len());
+    assert_eq!(holders(&artifacts, &secrets), BTreeSet::from([kubeconfig.clone()]), "the kubeconfig is the one exception");
+    assert!(holders(&artifacts, &BTreeSet::from([cluster.first()])).len() > 10, "the search finds what is there");
+
+    let output = run(&["delete", "cluster", "--name", cluster.0, "--kubeconfig", &shown(&own)]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(!kubeconfig.exists() && text(&output).contains(&format!("file {}", kubeconfig.display())), "{}", text(&output));
+    assert!(!std::fs::read_to_string(&own).expect("read").contains("real-x"), "its entries are gone");
+    assert_eq!(holders(dir.path(), &secrets), BTreeSet::new());
+    assert_eq!(inventory(), before);
+}
+
+#[test]
+fn the_doctor_finds_a_machine_fit_on_which_the_other_tests_pass() {
+    let Some(_turn) = turn() else { return };
+    let output = run(&["doctor", "-o", "json"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &told["ok"]), (Some(0), &true.into()), "{told:#}");
+    let verdict =
+        |name: &str| told["checks"].as_array().and_then(|all| all.iter().find(|c| c["name"] == name)).map(|c| c["verdict"].clone());
+    for name in ["engine", "/dev/kmsg", "images"] {
+        assert_eq!(verdict(name), Some("ok".into()), "{told:#}");
+    }
+    let version: serde_json::Value = serde_json::from_slice(&run(&["version", "-o", "json"]).stdout).expect("JSON");
+    assert!(version["engine"]["api"].is_string(), "{version:#}");
+}

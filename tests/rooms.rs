@@ -33,7 +33,8 @@ const DOORS: &[(&str, &[&str])] = &[
     // observe: the record is what is judged
     ("expect", &["event", "observe", "spec", "sys"]),
     // cluster, node: a plan holds the topology that was decided
-    ("workflow", &["cluster", "node", "spec"]),
+    // event: the outline of a plan is told with the case
+    ("workflow", &["cluster", "event", "node", "spec"]),
     // agent: commands in nodes are followed, and members asked who leads
     ("step", &["agent", "cluster", "event", "kubeadm", "node", "observe", "runtime", "spec", "sys"]),
     // agent, cluster, spec: the judge asks the members for what expectations need to see

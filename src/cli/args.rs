@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::files::{Partition, pair};
 use crate::image::{EtcdSource, Source, default_versions};
+use crate::workflow::Choice;
 
 /// Grows real kubeadm control planes in containers, watches etcd while they join, and judges what it saw.
 #[derive(Debug, Parser)]
@@ -21,6 +23,10 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Run workflows and judge them
     Run(RunArgs),
+    /// Say everything that is wrong with workflows, and touch nothing
+    Lint(LintArgs),
+    /// Print the JSON Schema of workflows
+    Schema,
     /// Build the images that nodes are made of
     #[command(subcommand)]
     Build(Build),
@@ -30,16 +36,24 @@ pub(super) enum Command {
     /// Remove a cluster
     #[command(subcommand)]
     Delete(Delete),
-    /// Show clusters, nodes, or a kubeconfig
+    /// Show clusters, nodes, runs, or a kubeconfig
     #[command(subcommand)]
     Get(Get),
     /// Run a command in nodes (its standard input is empty)
     Exec(ExecArgs),
-    /// Collect logs
+    /// Write logs to a folder, or a kubeconfig into the user's own
     #[command(subcommand)]
     Export(Export),
     /// Remove what dead joinder processes have left
     Gc,
+    /// Check that engine, kernel and machine are fit, and say what to do where they are not
+    Doctor(DoctorArgs),
+    /// Print versions: joinder's, the default ones, the engine's
+    Version(VersionArgs),
+    /// Print a completion script for a shell
+    Completion(CompletionArgs),
+    /// Write man pages, one a verb, to a folder
+    Man(ManArgs),
     /// Serve inside a node (not for people)
     #[command(hide = true)]
     Agent,
@@ -81,22 +95,51 @@ pub(super) enum Create {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Delete {
-    /// Remove a cluster with all that belongs to it
-    Cluster(NameArgs),
+    /// Remove a cluster with all that belongs to it, and its entries in a kubeconfig
+    Cluster(DeleteArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  joinder delete cluster\n  joinder delete cluster --name b")]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    pub(super) cluster: NameArgs,
+    #[command(flatten)]
+    pub(super) kubeconfig: KubeconfigArgs,
+}
+
+/// Which kubeconfig of the user's is meant.
+#[derive(Clone, Debug, Args)]
+pub(super) struct KubeconfigArgs {
+    /// The kubeconfig file [default: $KUBECONFIG, else ~/.kube/config]
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Get {
-    /// Names of all clusters
+    /// All clusters
+    #[command(after_help = "Examples:\n  joinder get clusters\n  joinder get clusters -o wide")]
     Clusters(OutputArgs),
-    /// Names of a cluster's nodes
+    /// A cluster's nodes
+    #[command(after_help = "Examples:\n  joinder get nodes --name b -o wide\n  joinder get nodes -o json")]
     Nodes {
         #[command(flatten)]
         cluster: NameArgs,
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Runs whose artifacts are in a folder, oldest first
+    #[command(after_help = "Examples:\n  joinder get artifacts -o wide\n  joinder get artifacts /ci/artifacts -o json")]
+    Artifacts {
+        /// The folder
+        #[arg(default_value = "_artifacts")]
+        dir: PathBuf,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// The administrator's kubeconfig
+    #[command(after_help = "Examples:\n  joinder get kubeconfig > kubeconfig\n  joinder get kubeconfig --name b --internal")]
     Kubeconfig {
         #[command(flatten)]
         cluster: NameArgs,
@@ -108,13 +151,63 @@ pub(super) enum Get {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Export {
-    /// Write the nodes' journals, pod logs and manifests to a folder
+    /// Write the nodes' journals, pod logs and manifests to a folder, secrets removed
+    #[command(after_help = "Examples:\n  joinder export logs\n  joinder export logs --name b ./logs")]
     Logs {
         #[command(flatten)]
         cluster: NameArgs,
         /// The folder [default: ./_artifacts/logs-NAME]
         dir: Option<PathBuf>,
     },
+    /// Merge the administrator's kubeconfig into the user's and make it the current context
+    #[command(
+        after_help = "Cluster, user and context are called joinder-NAME. Everything else in the file stays.\n\nExamples:\n  joinder export kubeconfig\n  joinder export kubeconfig --name b --kubeconfig ./kubeconfig"
+    )]
+    Kubeconfig {
+        #[command(flatten)]
+        cluster: NameArgs,
+        #[command(flatten)]
+        kubeconfig: KubeconfigArgs,
+        /// With the address inside the cluster's network
+        #[arg(long)]
+        internal: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  joinder doctor\n  joinder doctor --nodes 7 -o json")]
+pub(super) struct DoctorArgs {
+    /// For clusters of so many nodes
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]
+    pub(super) nodes: u8,
+    /// How to show it [default: for people]
+    #[arg(long, short, value_enum)]
+    pub(super) output: Option<Output>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  joinder version\n  joinder version -o json")]
+pub(super) struct VersionArgs {
+    /// How to show it [default: for people]
+    #[arg(long, short, value_enum)]
+    pub(super) output: Option<Output>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  joinder completion bash > /etc/bash_completion.d/joinder\n  joinder completion zsh > \"${fpath[1]}/_joinder\"\n  joinder completion fish > ~/.config/fish/completions/joinder.fish"
+)]
+pub(super) struct CompletionArgs {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  joinder man /usr/local/share/man/man1")]
+pub(super) struct ManArgs {
+    /// The folder, made if missing
+    #[arg(default_value = "man")]
+    pub(super) dir: PathBuf,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -139,6 +232,8 @@ pub(super) enum Output {
     Wide,
     /// JSON
     Json,
+    /// YAML
+    Yaml,
 }
 
 #[derive(Debug, Args)]
@@ -169,6 +264,9 @@ pub(super) struct CreateArgs {
     /// Make the nodes only, without kubeadm
     #[arg(long)]
     pub(super) nodes_only: bool,
+    /// Where events, the kubeconfig and a failure's logs go [default: $ARTIFACTS, else ./_artifacts/RUN]
+    #[arg(long, value_name = "DIR")]
+    pub(super) artifacts: Option<PathBuf>,
     /// Show phases and the times of each node too
     #[arg(long, short)]
     pub(super) verbose: bool,
@@ -198,23 +296,62 @@ pub(super) struct ExecArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm"
+    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm\n  joinder run workflows/join/orders.yaml --case order=parallel --var kubernetes=v1.37.2\n  joinder run workflows/ --list -o wide"
 )]
 pub(super) struct RunArgs {
     /// Workflow files, or folders with *.yaml and *.yml files, at any depth
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
+    pub(super) vars: VarArgs,
+    #[command(flatten)]
+    pub(super) select: SelectArgs,
+    #[command(flatten)]
     pub(super) nodes: NodeArgs,
     /// Where events and logs go [default: $ARTIFACTS, else ./_artifacts/RUN]
     #[arg(long, value_name = "DIR")]
     pub(super) artifacts: Option<PathBuf>,
-    /// Print the plan and touch nothing
+    /// Print the plan of each case and touch nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// List the cases and touch nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(super) list: bool,
+    /// How to list them
+    #[arg(long, short, value_enum, requires = "list")]
+    pub(super) output: Option<Output>,
     /// Show phases and the times of each node too
     #[arg(long, short)]
     pub(super) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  joinder lint workflows/\n  joinder lint my.yaml --var kubernetes=v1.36.3")]
+pub(super) struct LintArgs {
+    /// Workflow files, or folders with *.yaml and *.yml files, at any depth
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) vars: VarArgs,
+}
+
+/// Values from outside.
+#[derive(Clone, Debug, Args)]
+pub(super) struct VarArgs {
+    /// Give a var a value; wins over the matrix and the file
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
+    pub(super) vars: Vec<(String, String)>,
+}
+
+/// Which cases.
+#[derive(Clone, Debug, Args)]
+pub(super) struct SelectArgs {
+    /// Only the cases with these values of the matrix: 'order=parallel,n=3'; may be given several times
+    #[arg(long = "case", value_name = "NAME=VALUE,…")]
+    pub(super) cases: Vec<Choice>,
+    /// Only this part of the cases, as in 2/6: for jobs that share a matrix
+    #[arg(long, value_name = "PART/PARTS")]
+    pub(super) partition: Option<Partition>,
 }
 
 /// What the nodes are made of.

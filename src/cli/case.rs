@@ -47,6 +47,7 @@ pub(super) async fn world(
         limits: CreateLimits::default(),
         removal: REMOVAL,
         logs: None,
+        kubeconfig: None,
         runtime: runtime.clone(),
         events: events.clone(),
         cluster: None,

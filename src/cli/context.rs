@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::diag;
 use super::exit::Exit;
 use crate::runtime::deadline::{Deadline, Limits, limited};
 use crate::runtime::docker::DockerEngine;
 use crate::runtime::{Engine, Fault, Runtime, RuntimeError};
-use crate::sys::signal::{Caught, listen};
+use crate::sys::signal::{Caught, Handlers};
 use crate::sys::stop::Stop;
 
 /// The engine, each call limited, the first one too.
@@ -24,7 +25,7 @@ pub(super) struct Signals {
     pub(super) stop: Stop,
     caught: watch::Receiver<Option<Caught>>,
     /// Ends with this.
-    _listener: JoinSet<std::io::Result<()>>,
+    _listener: JoinSet<()>,
 }
 
 impl Signals {
@@ -32,7 +33,10 @@ impl Signals {
         let stop = Stop::new();
         let (tx, caught) = watch::channel(None);
         let mut listener = JoinSet::new();
-        listener.spawn(listen(stop.clone(), tx));
+        match Handlers::install() {
+            Ok(handlers) => drop(listener.spawn(handlers.listen(stop.clone(), tx))),
+            Err(e) => diag::say(&format!("warning: signals cannot be listened to, Ctrl-C will leave things behind: {e}")),
+        }
         Self { stop, caught, _listener: listener }
     }
 

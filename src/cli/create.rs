@@ -1,14 +1,17 @@
 //! `joinder create cluster`: a cluster that stays until it is deleted.
 
+use std::path::PathBuf;
+
 use tokio::task::JoinSet;
 
 use super::args::{CreateArgs, JoinOrder};
 use super::context::Signals;
 use super::exit::Exit;
+use super::run::artifacts_dir;
 use super::{case, diag};
 use crate::cluster::Topology;
 use crate::event::{self, Bus, Event};
-use crate::report::{Reporter, Verbosity};
+use crate::report::{Artifacts, Reporter, Verbosity};
 use crate::runner;
 use crate::runtime::label::Lifetime;
 use crate::spec::{ClusterSpec, Compare, EtcdSpec, Expectations, Join, NodesReady, Order};
@@ -35,6 +38,7 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
     let plan = Plan {
         case: String::new(),
         choice: Vec::new(),
+        known_bad: Vec::new(),
         file: format!("cluster {}", topology.name),
         summary: String::new(),
         tasks: tasks(&args, &topology),
@@ -90,11 +94,16 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     let events = Bus::new();
     let mut world =
         case::world(&plan.cluster, &plan.topology, &args.nodes, &run, Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
+    let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
+    let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
+    let file = dir.join("kubeconfig");
+    world.logs = Some(dir.join("nodes"));
+    world.kubeconfig = Some(file.clone());
 
     let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Normal };
     let began = Stamp::now();
     let mut reporter = JoinSet::new();
-    reporter.spawn(Reporter::new(None, verbosity).listen(events.subscribe()));
+    reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
     events.tell(case::started(plan, &world, (1, 1), ""));
@@ -110,17 +119,16 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     events.close();
     reporter.join_all().await;
     if !failed {
-        diag::say(&hint(&plan.topology.name, args.nodes_only));
+        diag::say(&hint(&plan.topology.name, (!args.nodes_only).then_some(&file)));
     }
     Ok(exit)
 }
 
-fn hint(name: &str, nodes_only: bool) -> String {
+fn hint(name: &str, kubeconfig: Option<&PathBuf>) -> String {
     let option = if name == crate::cluster::DEFAULT_NAME { String::new() } else { format!(" --name {name}") };
-    let first = if nodes_only {
-        format!("joinder get nodes{option}")
-    } else {
-        format!("joinder get kubeconfig{option} > kubeconfig && kubectl --kubeconfig kubeconfig get nodes")
+    let first = match kubeconfig {
+        None => format!("joinder get nodes{option}"),
+        Some(file) => format!("kubectl --kubeconfig {} get nodes", file.display()),
     };
     format!("\n{first}\njoinder delete cluster{option}")
 }

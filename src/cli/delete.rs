@@ -1,14 +1,17 @@
 //! `joinder delete cluster`.
 
+use super::args::DeleteArgs;
 use super::case::REMOVAL;
 use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
+use super::kubeconfig;
 use crate::cluster;
 use crate::runtime::label;
 
 /// Removes what carries the cluster's label. A cluster that is not there is gone already: that is no error, as in kind.
-pub(super) async fn cluster(name: &str) -> Exit {
+pub(super) async fn cluster(args: &DeleteArgs) -> Exit {
+    let name = args.cluster.name.as_str();
     let signals = Signals::listen();
     let runtime = match signals.engine().await {
         Ok((runtime, _)) => runtime,
@@ -27,6 +30,9 @@ pub(super) async fn cluster(name: &str) -> Exit {
             gone.left.join("; ")
         ));
         return Exit::Left;
+    }
+    if let Err(e) = kubeconfig::forget(name, args.kubeconfig.kubeconfig.as_deref()).await {
+        return diag::fail(signals.or(Exit::Left), &e.context("the cluster is gone, but its entries in a kubeconfig could not be removed"));
     }
     signals.or(Exit::Passed)
 }

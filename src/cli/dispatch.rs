@@ -1,17 +1,17 @@
 //! From the command line to the verb.
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
 use super::args::{Build, Cli, Command, Create, Delete, Export, Get};
 use super::exit::Exit;
-use super::{build, create, delete, diag, exec, export, gc, get, run};
+use super::{artifacts, build, create, delete, diag, doctor, exec, export, gc, get, kubeconfig, lint, manual, run, schema, version};
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
     // One provider for all TLS in the process; a second call would only say that there is one.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let cli = match Cli::try_parse() {
+    let cli = match manual::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(e) => {
             let shown = e.print();
@@ -32,15 +32,25 @@ pub fn main() -> Exit {
 async fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
+        Command::Lint(args) => lint::lint(&args),
+        Command::Schema => schema::schema(),
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Create(Create::Cluster(args)) => create::cluster(args).await,
-        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args.name).await,
+        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
         Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output).await,
         Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
+        Command::Get(Get::Artifacts { dir, output }) => artifacts::artifacts(&dir, output.output),
         Command::Exec(args) => exec::exec(&args).await,
         Command::Export(Export::Logs { cluster, dir }) => export::logs(&cluster.name, dir).await,
+        Command::Export(Export::Kubeconfig { cluster, kubeconfig, internal }) => {
+            kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal).await
+        }
         Command::Gc => gc::collect().await,
+        Command::Doctor(args) => doctor::doctor(&args).await,
+        Command::Version(args) => version::version(&args).await,
+        Command::Completion(args) => manual::completion(args.shell),
+        Command::Man(args) => manual::man(&args.dir),
         Command::Agent => serve().await,
     }
 }

@@ -6,11 +6,12 @@ use crate::expect;
 use crate::image::default_versions;
 use crate::spec::Discovery;
 use crate::sys::clock::human;
-use crate::workflow::{self, Plan};
+use crate::workflow::{self, Plan, PlannedTask, Step};
 
 /// One workflow with its cluster, its tasks and their expectations.
 pub(super) fn describe(plan: &Plan) -> String {
-    let mut text = plan.file.clone();
+    let choice: Vec<String> = plan.choice.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mut text = if choice.is_empty() { plan.file.clone() } else { format!("{} [{}]", plan.file, choice.join(" ")) };
     if !plan.summary.is_empty() {
         let _ = write!(text, ": {}", plan.summary);
     }
@@ -28,20 +29,31 @@ pub(super) fn describe(plan: &Plan) -> String {
     for warning in &topology.warnings {
         let _ = writeln!(text, "  warning: {warning}");
     }
-    for (at, task) in plan.tasks.iter().enumerate() {
-        let force = if task.force { ", also after a failure" } else { "" };
-        let ignored = if task.ignore_error { ", its failure ignored" } else { "" };
-        let _ = writeln!(
-            text,
-            "  {}. {}: {} (at most {}{force}{ignored})",
-            at + 1,
-            task.name,
-            workflow::describe(&task.step),
-            human(task.limit)
-        );
-        for wanted in expect::wanted(&task.expect) {
-            let _ = writeln!(text, "     expect {wanted}");
-        }
+    for known in &plan.known_bad {
+        let _ = writeln!(text, "  known bad: task {:?} fails, {}", known.fails.step, known.issue);
+    }
+    for task in &plan.tasks {
+        describe_task(task, "  ", &mut text);
     }
     text
+}
+
+/// A task, and those of a group below it.
+fn describe_task(task: &PlannedTask, indent: &str, text: &mut String) {
+    let force = if task.force { ", also after a failure" } else { "" };
+    let ignored = if task.ignore_error { ", its failure ignored" } else { "" };
+    let when = task.when.as_ref().map(|when| format!(", only with {when}")).unwrap_or_default();
+    let (index, name, what) = (task.index, &task.name, workflow::describe(&task.step));
+    let _ = writeln!(text, "{indent}{index}. {name}: {what} (at most {}{force}{ignored}{when})", human(task.limit));
+    for fault in &task.faults {
+        let _ = writeln!(text, "{indent}   fault {}", workflow::describe_fault(fault));
+    }
+    for wanted in expect::wanted(&task.expect) {
+        let _ = writeln!(text, "{indent}   expect {wanted}");
+    }
+    if let Step::Group { tasks, .. } = &task.step {
+        for inner in tasks {
+            describe_task(inner, &format!("{indent}   "), text);
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub enum Exit {
 
 impl Exit {
     /// What a run comes to, the first that applies.
-    pub(super) fn of(result: &CaseResult, caught: Option<Caught>) -> Self {
+    pub fn of(result: &CaseResult, caught: Option<Caught>) -> Self {
         match caught {
             Some(caught) => Self::Signal(caught),
             None if result.failed.is_some() => Self::Failed,
@@ -69,6 +69,28 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All but [`Exit::Remote`], from the top.
+    const ALL: [Exit; 10] = [
+        Exit::Signal(Caught::Interrupt),
+        Exit::Signal(Caught::Terminate),
+        Exit::Unexpected,
+        Exit::BadCommandLine,
+        Exit::BadFile,
+        Exit::BadEnvironment,
+        Exit::Failed,
+        Exit::Undecided,
+        Exit::Left,
+        Exit::Passed,
+    ];
+
+    #[test]
+    fn the_page_lists_just_the_codes_that_there_are_in_their_order() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/exit-codes.md")).expect("there");
+        let listed: Vec<u8> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse().ok()).collect();
+        assert_eq!(listed, ALL.map(Exit::code));
+        assert_eq!(Exit::Remote(7).code(), 7);
+    }
 
     #[test]
     fn the_first_that_applies_from_the_top_decides() {

@@ -1,6 +1,5 @@
 //! `joinder get clusters|nodes|kubeconfig`: data on standard output.
 
-use std::io::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,6 +8,8 @@ use super::args::Output;
 use super::context::engine;
 use super::diag;
 use super::exit::Exit;
+use super::show;
+pub(super) use super::show::write;
 use crate::cluster::{self, Found};
 use crate::runtime::{Container, label};
 
@@ -22,11 +23,11 @@ pub(super) async fn clusters(output: Output) -> Exit {
     match found {
         Err(e) => diag::fail(Exit::BadEnvironment, &e.into()),
         Ok(all) => {
-            if all.is_empty() && output != Output::Json {
+            if all.is_empty() && matches!(output, Output::Name | Output::Wide) {
                 diag::say("there is no cluster");
             }
             let rows = all.iter().map(|c| [c.name.clone(), c.nodes.len().to_string(), states(c), c.run.clone()]);
-            print(output, ["NAME", "NODES", "STATE", "RUN"], rows.collect(), &all.iter().map(cluster_json).collect())
+            show::rows(output, ["NAME", "NODES", "STATE", "RUN"], rows.collect(), &all.iter().map(cluster_json).collect())
         }
     }
 }
@@ -41,7 +42,7 @@ pub(super) async fn nodes(name: &str, output: Output) -> Exit {
         Ok(found) => {
             let all: Vec<&Container> = found.nodes.iter().chain(&found.load_balancer).collect();
             let rows = all.iter().map(|n| [n.name.clone(), role(n), n.state.clone(), address(n)]);
-            print(output, ["NAME", "ROLE", "STATE", "ADDRESS"], rows.collect(), &all.iter().map(|n| node_json(n)).collect())
+            show::rows(output, ["NAME", "ROLE", "STATE", "ADDRESS"], rows.collect(), &all.iter().map(|n| node_json(n)).collect())
         }
     }
 }
@@ -55,35 +56,6 @@ pub(super) async fn kubeconfig(name: &str, internal: bool) -> Exit {
     match text.await {
         Ok(text) => write(&text),
         Err(e) => diag::fail(Exit::BadEnvironment, &e),
-    }
-}
-
-fn print<const N: usize>(output: Output, head: [&str; N], rows: Vec<[String; N]>, json: &Value) -> Exit {
-    let text = match output {
-        Output::Name => rows.iter().map(|row| format!("{}\n", row[0])).collect::<Vec<_>>().concat(),
-        Output::Json => format!("{json:#}\n"),
-        Output::Wide => {
-            let mut all = vec![head.map(str::to_owned)];
-            all.extend(rows);
-            let width = |column: usize| all.iter().map(|row| row[column].len()).max().unwrap_or(0);
-            let widths: Vec<usize> = (0..N).map(width).collect();
-            let line = |row: &[String; N]| {
-                let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-                format!("{}\n", cells.join("  ").trim_end())
-            };
-            all.iter().map(line).collect::<Vec<_>>().concat()
-        }
-    };
-    write(&text)
-}
-
-/// Data on standard output.
-pub(super) fn write(text: &str) -> Exit {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Ok(()) => Exit::Passed,
-        // The reader has seen enough (`| head`).
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Exit::Passed,
-        Err(e) => diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("cannot write to standard output")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: arguments to inputs, one file a verb, errors and exit codes.
 
 mod args;
+mod artifacts;
 mod build;
 mod case;
 mod context;
@@ -8,13 +9,22 @@ mod create;
 mod delete;
 mod diag;
 mod dispatch;
+mod doctor;
 mod dry_run;
 mod exec;
 mod exit;
 mod export;
+mod files;
 mod gc;
 mod get;
+mod kubeconfig;
+mod lint;
+mod list;
+mod manual;
 mod run;
+mod schema;
+mod show;
+mod version;
 
 pub use dispatch::main;
 pub use exit::Exit;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tokio::task::JoinSet;
 
-use super::args::RunArgs;
+use super::args::{Output, RunArgs};
 use super::context::Signals;
 use super::exit::Exit;
-use super::{case, diag, dry_run, get};
+use super::{case, diag, dry_run, files, get, list};
 use crate::cluster;
 use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity, plain};
@@ -16,24 +16,42 @@ use crate::runner::{self, CaseResult};
 use crate::runtime::label::Lifetime;
 use crate::sys::clock::Stamp;
 use crate::sys::{env, random};
-use crate::workflow::{self, Plan};
+use crate::workflow::Plan;
 
 pub(super) async fn run(args: RunArgs) -> Exit {
-    let plans = match plans(&args) {
+    let plans = match files::plans(&args.files, &args.vars.vars, &args.select, args.nodes.name.as_deref()) {
         Ok(plans) => plans,
-        Err(problems) => {
-            diag::say(&problems.join("\n"));
-            return Exit::BadFile;
+        Err((exit, problems)) => {
+            diag::say(&problems);
+            return exit;
         }
     };
+    if args.list {
+        return list::list(&plans, args.output.unwrap_or(Output::Name));
+    }
     if args.dry_run {
         return get::write(&plain(&plans.iter().map(dry_run::describe).collect::<String>()));
+    }
+    if let Some(why) = plans.iter().find_map(not_there) {
+        diag::say(&format!("error: {why}"));
+        return Exit::BadFile;
     }
     let signals = Signals::listen();
     match execute(&args, &plans, &signals).await {
         Ok(exit) => exit,
         Err((exit, error)) => diag::fail(signals.or(exit), &error),
     }
+}
+
+/// What the language has and this version cannot do: it is said before anything is made, since a run without it would judge
+/// something else.
+fn not_there(plan: &Plan) -> Option<String> {
+    let (file, faulty) = (&plan.file, plan.all_tasks().find(|task| !task.faults.is_empty()));
+    if let Some(task) = faulty {
+        return Some(format!("{file}: task {:?} has faults, which this version plans but cannot make: see `--dry-run`", task.name));
+    }
+    let residue = plan.known_bad.iter().find(|known| known.fails.residue.is_some())?;
+    Some(format!("{file}: knownBad of {} names a residue, which this version cannot see yet: leave `residue` out", residue.issue))
 }
 
 async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
@@ -72,10 +90,16 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
                 break;
             }
         };
-        world.logs = Some(if plans.len() == 1 { dir.join("nodes") } else { dir.join(case_name(at, plan)).join("nodes") });
-        events.tell(case::started(plan, &world, (at + 1, plans.len()), ""));
+        let folder = folder(at, plans.len(), plan);
+        let kept = dir.join(&folder);
+        world.logs = Some(kept.join("nodes"));
+        world.kubeconfig = Some(kept.join("kubeconfig"));
+        let began = Stamp::now();
+        events.tell(case::started(plan, &world, (at + 1, plans.len()), &folder));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
+        let CaseResult { failed, undecided, left } = result.clone();
+        events.tell(Event::CaseFinished { index: at + 1, failed, undecided, left, took: Stamp::now().since(began) });
         whole.failed = whole.failed.or(result.failed);
         whole.undecided |= result.undecided;
         whole.left |= result.left;
@@ -96,55 +120,7 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
     }
 }
 
-/// Every problem of every file.
-fn plans(args: &RunArgs) -> Result<Vec<Plan>, Vec<String>> {
-    let mut problems = Vec::new();
-    let mut plans = Vec::new();
-    let files: Vec<PathBuf> = args.files.iter().flat_map(|path| files(path, &mut problems)).collect();
-    for file in files {
-        let shown = file.display().to_string();
-        match workflow::load(&file) {
-            Err(e) => problems.push(format!("error: {e}")),
-            Ok(parsed) => match workflow::plan(&parsed, &shown, args.nodes.name.as_deref()) {
-                Ok(plan) => plans.push(plan),
-                Err(all) => problems.extend(all.iter().map(|p| format!("error: {shown}: {p}"))),
-            },
-        }
-    }
-    if problems.is_empty() { Ok(plans) } else { Err(problems) }
-}
-
-/// A file as it is; a folder's `*.yaml` files, sorted, with those of its folders.
-fn files(path: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
-    if !path.is_dir() {
-        return vec![path.to_owned()];
-    }
-    let mut found = Vec::new();
-    let mut open = vec![path.to_owned()];
-    while let Some(dir) = open.pop() {
-        match std::fs::read_dir(&dir) {
-            Err(e) => problems.push(format!("error: cannot read folder {}: {e}", dir.display())),
-            Ok(entries) => {
-                for entry in entries.flatten() {
-                    let path = entry.path();
-                    // Links to folders are not followed: they may lead round in circles.
-                    if entry.file_type().is_ok_and(|t| t.is_dir()) {
-                        open.push(path);
-                    } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml") {
-                        found.push(path);
-                    }
-                }
-            }
-        }
-    }
-    if found.is_empty() && problems.is_empty() {
-        problems.push(format!("error: folder {} has no *.yaml file", path.display()));
-    }
-    found.sort();
-    found
-}
-
-fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
     if let Some(dir) = asked.map(Path::to_owned).or_else(|| env::var("ARTIFACTS").map(PathBuf::from)) {
         return Ok(dir);
     }
@@ -156,8 +132,12 @@ fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
     Ok(base.join(run))
 }
 
-/// The case's folder when there are several: its place and its file's name without the ending.
-fn case_name(at: usize, plan: &Plan) -> String {
-    let stem = Path::new(&plan.file).file_stem().map_or_else(|| "case".into(), |s| s.to_string_lossy());
-    format!("{:02}-{stem}", at + 1)
+/// The case's folder below the run's when there are several: its place and its name, safe to be one.
+fn folder(at: usize, of: usize, plan: &Plan) -> String {
+    if of == 1 {
+        return String::new();
+    }
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '_' };
+    let name: String = plan.case.chars().map(safe).take(100).collect();
+    format!("{:0width$}-{name}", at + 1, width = of.to_string().len().max(2))
 }

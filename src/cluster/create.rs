@@ -1,6 +1,7 @@
 //! Making the nodes of a cluster: network first, then everything at once.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,6 +134,8 @@ pub struct Creation<'a> {
     pub run: &'a str,
     /// Does it end with this process?
     pub lifetime: Lifetime,
+    /// The file that its kubeconfig will be kept in and that is to go with it.
+    pub kubeconfig: Option<&'a Path>,
     /// How long it may take.
     pub limits: &'a CreateLimits,
     /// Where.
@@ -143,15 +146,26 @@ pub struct Creation<'a> {
     pub stop: &'a Stop,
 }
 
+impl Creation<'_> {
+    /// What all that is made carries.
+    pub(super) fn labels(&self) -> Labels {
+        let mut labels = label::common(self.run, &self.topology.name, self.lifetime);
+        if let Some(file) = self.kubeconfig.and_then(|file| std::path::absolute(file).ok()) {
+            labels.insert(label::KUBECONFIG.into(), file.display().to_string());
+        }
+        labels
+    }
+}
+
 /// Makes network, nodes and load balancer, everything at once after the network.
 ///
 /// # Errors
 /// The first error; the others' work is awaited, so that nothing is made behind the caller's back.
 pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
-    let Creation { topology, images, run, lifetime, runtime, events, .. } = *creation;
+    let Creation { topology, images, runtime, events, .. } = *creation;
     let began = Stamp::now();
     super::inventory::refuse_taken(topology, runtime.as_ref()).await?;
-    let labels = label::common(run, &topology.name, lifetime);
+    let labels = creation.labels();
     let secrets = Secrets { token: format!("{}.{}", random::word(6)?, random::word(16)?), certificate_key: random::hex(32)? };
     let subnet = network::create(runtime.as_ref(), &topology.name, topology.subnet, label::with_role(labels.clone(), "network")).await?;
     let maker = Maker { creation, labels: &labels, subnet };

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::create::Cluster;
-use crate::node::{Node, NodeError, path};
-use crate::runtime::{Fault, RuntimeError};
+use crate::node::{Node, NodeError};
+use crate::runtime::Fault;
 use crate::sys::redact::Redactor;
 
 /// A journal of some minutes is a few megabytes.
@@ -33,23 +33,6 @@ impl Cluster {
         let redact = Redactor::new([self.secrets.token.clone(), self.secrets.certificate_key.clone()]);
         let work = self.nodes.iter().map(|node| export_node(node, dir.join(&node.name), &redact));
         join_all(work).await.concat()
-    }
-
-    /// The administrator's kubeconfig, with the address on the host unless `internal`.
-    ///
-    /// # Errors
-    /// The engine's, as before `kubeadm init`.
-    pub async fn kubeconfig(&self, internal: bool) -> Result<String, NodeError> {
-        let bytes = match self.first().read(path::ADMIN_CONF).await {
-            Err(NodeError::Engine(e)) if e.is(Fault::NotFound) => {
-                let said = format!("kubeadm init has not run there ({})", e.said);
-                return Err(NodeError::Engine(RuntimeError { said, ..e }));
-            }
-            read => read?,
-        };
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let outside = format!("https://127.0.0.1:{}", self.host_port);
-        Ok(if internal { text } else { text.replace(&format!("https://{}", self.endpoint), &outside) })
     }
 }
 

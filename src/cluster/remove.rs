@@ -1,12 +1,13 @@
 //! Taking away by label, retried and verified.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::kubeconfig::KeptFile;
 use crate::runtime::{Container, Network, Runtime, RuntimeError, Volume};
 use crate::sys::clock::human;
 
@@ -33,13 +34,14 @@ pub struct Gone {
 pub async fn remove(runtime: &dyn Runtime, labels: &[String], limit: Duration, hard: &CancellationToken) -> Gone {
     let end = Instant::now() + limit;
     let mut removed = Vec::new();
+    let mut kept = BTreeSet::new();
     let mut clean_since = None;
-    let left = loop {
+    let mut left = loop {
         let mut left = BTreeMap::new();
         let found = tokio::select! {
             biased;
             () = hard.cancelled() => break last_look(runtime, labels).await,
-            found = sweep(runtime, labels, &mut removed, &mut left) => found,
+            found = sweep(runtime, labels, &mut removed, &mut left, &mut kept) => found,
         };
         let now = Instant::now();
         let clean = found == 0 && left.is_empty();
@@ -53,17 +55,36 @@ pub async fn remove(runtime: &dyn Runtime, labels: &[String], limit: Duration, h
             () = sleep(PAUSE) => {}
         }
     };
+    // While something of the cluster is left, so is what tells of the file.
+    if left.is_empty() {
+        for file in kept {
+            match file.remove() {
+                Ok(true) => removed.push(file.name()),
+                Ok(false) => {}
+                Err(e) => drop(left.insert(file.name(), e.to_string())),
+            }
+        }
+    }
     removed.sort();
     removed.dedup();
     Gone { removed, left: left.into_iter().map(|(what, why)| format!("{what}: {why}")).collect() }
 }
 
 /// One round; returns how much was found.
-async fn sweep(runtime: &dyn Runtime, labels: &[String], removed: &mut Vec<String>, left: &mut BTreeMap<String, String>) -> usize {
+async fn sweep(
+    runtime: &dyn Runtime,
+    labels: &[String],
+    removed: &mut Vec<String>,
+    left: &mut BTreeMap<String, String>,
+    kept: &mut BTreeSet<KeptFile>,
+) -> usize {
     let mut outcomes: Vec<(String, Result<(), String>)> = Vec::new();
     // Containers first: what they use cannot be removed before them.
     match tried(runtime.containers(labels)).await {
-        Ok(list) => outcomes.extend(join_all(list.iter().map(async |c| (container(c), tried(runtime.remove(&c.name)).await))).await),
+        Ok(list) => {
+            kept.extend(list.iter().filter_map(|c| KeptFile::of(&c.labels)));
+            outcomes.extend(join_all(list.iter().map(async |c| (container(c), tried(runtime.remove(&c.name)).await))).await);
+        }
         Err(why) => outcomes.push(("list of containers".into(), Err(why))),
     }
     match tried(runtime.volumes(labels)).await {
@@ -71,7 +92,10 @@ async fn sweep(runtime: &dyn Runtime, labels: &[String], removed: &mut Vec<Strin
         Err(why) => outcomes.push(("list of volumes".into(), Err(why))),
     }
     match tried(runtime.networks(labels)).await {
-        Ok(list) => outcomes.extend(join_all(list.iter().map(async |n| (network(n), tried(runtime.remove_network(&n.name)).await))).await),
+        Ok(list) => {
+            kept.extend(list.iter().filter_map(|n| KeptFile::of(&n.labels)));
+            outcomes.extend(join_all(list.iter().map(async |n| (network(n), tried(runtime.remove_network(&n.name)).await))).await);
+        }
         Err(why) => outcomes.push(("list of networks".into(), Err(why))),
     }
     let found = outcomes.len();

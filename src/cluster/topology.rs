@@ -16,8 +16,6 @@ const LONGEST_NAME: usize = 63;
 const FIRST_HOST: u8 = 10;
 /// Last byte of the load balancer's address.
 const LOAD_BALANCER_HOST: u8 = 2;
-/// A /24 less what is below [`FIRST_HOST`] and the broadcast address.
-const MOST_NODES: u16 = 240;
 
 /// Images that were chosen for a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +77,7 @@ pub enum TopologyError {
     #[error("controlPlanes: 0 control planes make no cluster: ask for at least 1")]
     NoControlPlane,
     /// Too many nodes.
-    #[error("{asked} nodes do not fit into one cluster: at most {MOST_NODES}")]
+    #[error("{asked} nodes do not fit into one cluster: at most {}", Topology::MOST_NODES)]
     TooMany {
         /// How many were asked for.
         asked: u16,
@@ -113,6 +111,9 @@ pub enum TopologyError {
 }
 
 impl Topology {
+    /// A /24 less what is below the first node's address and the broadcast address.
+    pub const MOST_NODES: u16 = 240;
+
     /// Decides names and places, or says all that is wrong.
     ///
     /// # Errors
@@ -125,7 +126,7 @@ impl Topology {
             errors.push(TopologyError::NoControlPlane);
         }
         let asked = u16::from(control_planes) + u16::from(spec.workers);
-        if asked > MOST_NODES {
+        if asked > Self::MOST_NODES {
             errors.push(TopologyError::TooMany { asked });
         }
         errors.extend(bad_name(&name));
@@ -170,7 +171,7 @@ impl Topology {
             return Err(TopologyError::NoControlPlane);
         }
         let asked = u16::from(control_planes) + u16::from(workers);
-        if asked > MOST_NODES {
+        if asked > Self::MOST_NODES {
             return Err(TopologyError::TooMany { asked });
         }
         let (mut nodes, mut new) = (Vec::new(), Vec::new());
@@ -184,7 +185,7 @@ impl Topology {
         }
         // An index decides an address: one behind all others was nobody's, as long as there are any.
         let highest = self.nodes.iter().map(|n| n.index).max().unwrap_or(0);
-        let most = u8::try_from(MOST_NODES).unwrap_or(u8::MAX);
+        let most = u8::try_from(Self::MOST_NODES).unwrap_or(u8::MAX);
         let taken: Vec<u8> = nodes.iter().map(|n| n.index).collect();
         let free = (highest.saturating_add(1)..=most).chain(1..=highest).filter(|index| !taken.contains(index));
         let place = |((role, number), index): ((Role, u16), u8)| NodePlace {

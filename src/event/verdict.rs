@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::sys::clock::human;
 use serde::{Deserialize, Serialize};
 
 /// How a task ended, before any policy is applied to it.
@@ -35,6 +36,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Why it did not pass, when it has a reason of its own.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Self::Failed { reason } | Self::NotStarted { reason } => Some(reason.clone()),
+            Self::TimedOut { limit } => Some(format!("not done at its limit of {}", human(*limit))),
+            Self::Passed | Self::Stopped | Self::Skipped { .. } => None,
+        }
+    }
+
     /// Did it pass?
     pub fn passed(&self) -> bool {
         matches!(self, Self::Passed)

@@ -118,6 +118,7 @@ impl Kubeadm<'_> {
 
     async fn follow(&self, node: &Node, argv: Vec<String>, follow: &mut Follow) -> Result<End, AgentError> {
         let mut process = node.agent().run(argv);
+        let mut redact = self.redact.lines();
         let mut stopped = false;
         loop {
             let output = tokio::select! {
@@ -132,7 +133,7 @@ impl Kubeadm<'_> {
             };
             match output {
                 Output::Line { seen, text, .. } => {
-                    let line = self.redact.apply(&text);
+                    let line = redact.apply(&text);
                     // Asked of the raw line: what stands in a secret's place looks like a phase.
                     if let Some(phase) = output::phase(&text).filter(|p| follow.phase.as_deref() != Some(p)) {
                         follow.phase = Some(phase.to_owned());

@@ -3,7 +3,7 @@
 use crate::runtime::ContainerSpec;
 
 /// Capabilities beyond the engine's default set. Found by leaving out one at a time: `docs/rights.md` has what broke.
-const CAPABILITIES: &[&str] = &[
+pub const CAPABILITIES: &[&str] = &[
     // mount, unshare and remount: systemd, containerd and the entry point
     "SYS_ADMIN",
     // addresses, routes, nft rules of pods and kube-proxy

@@ -10,4 +10,4 @@ mod restart;
 
 pub use boot::{BootLimits, Node, NodeError, NodePlan, Role};
 pub use files::{Overrides, pod_subnet};
-pub use flags::unprivileged;
+pub use flags::{CAPABILITIES, unprivileged};

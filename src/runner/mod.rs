@@ -2,6 +2,7 @@
 
 mod group;
 mod judge;
+mod known;
 mod policy;
 mod run;
 mod task;

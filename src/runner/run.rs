@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::policy::{self, Turn};
-use super::task;
-use crate::event::{Event, Outcome};
+use super::{known, task};
+use crate::event::{Event, Outcome, Verdict};
 use crate::step::{self, StepError, World};
 use crate::sys::clock::human;
 use crate::sys::stop::Stop;
@@ -18,7 +18,7 @@ const LOGS: Duration = Duration::from_mins(1);
 /// What a case came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaseResult {
-    /// The first task whose failure counts.
+    /// The first task whose failure counts, or what was known to fail and did not.
     pub failed: Option<String>,
     /// Was something judged undecided?
     pub undecided: bool,
@@ -26,16 +26,25 @@ pub struct CaseResult {
     pub left: bool,
 }
 
+/// The first failure that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failed {
+    pub(super) task: String,
+    /// Its reason, and what its failed expectations saw.
+    pub(super) why: Vec<String>,
+}
+
 /// Runs all tasks, tells of each exactly once, and removes what is left unless `retain`.
 pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> CaseResult {
     let mut result = CaseResult::default();
+    let mut failed: Option<Failed> = None;
     // Is there something that no delete has removed yet?
     let mut made = false;
     for warning in &plan.topology.warnings {
         world.events.tell(Event::Warning { text: warning.clone() });
     }
     for task in &plan.tasks {
-        let ended = match turn(task, world, stop, retain, result.failed.as_deref()) {
+        let ended = match turn(task, world, stop, retain, failed.as_ref().map(|f| f.task.as_str())) {
             Turn::Skip(reason) => task::skip(task, world, &reason),
             Turn::Run => task::run(task, world, stop).await,
         };
@@ -45,8 +54,8 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
             (_, Outcome::Skipped { .. }) => made,
             _ => made || makes(&task.step),
         };
-        if ended.counts && result.failed.is_none() {
-            result.failed = Some(task.name.clone());
+        if ended.counts && failed.is_none() {
+            failed = Some(Failed { task: task.name.clone(), why: ended.why });
             keep_logs(world, stop).await;
         }
     }
@@ -56,6 +65,29 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     }
     if let Some(observer) = world.observer.take() {
         observer.stop().await;
+    }
+    result.failed = verdict(plan, world, stop, failed.as_ref());
+    result
+}
+
+/// The failure that counts once what is known to fail is looked at. A case that was stopped shows nothing of it.
+fn verdict(plan: &Plan, world: &World, stop: &Stop, failed: Option<&Failed>) -> Option<String> {
+    let mut result = failed.map(|failed| failed.task.clone());
+    if stop.soft.is_cancelled() {
+        return result;
+    }
+    // A binary of the user's own has no version that an entry could be about.
+    let kubeadm = world.kubernetes().filter(|_| world.overrides.kubeadm.is_none());
+    let etcd = world.images.etcd.as_deref().filter(|_| world.overrides.etcd.is_none());
+    for entry in &plan.known_bad {
+        let Some(seen) = known::look(entry, kubeadm, etcd, failed) else { continue };
+        let index = plan.tasks.iter().find(|task| task.name == entry.fails.step).map_or(0, |task| task.index);
+        if seen.forgives {
+            result = None;
+        } else if seen.judgement.verdict == Verdict::Fail && failed.is_none() {
+            result = Some(entry.fails.step.clone());
+        }
+        world.events.tell(Event::Judged { index, task: entry.fails.step.clone(), judgement: seen.judgement });
     }
     result
 }

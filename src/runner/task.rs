@@ -26,6 +26,8 @@ pub(super) struct Ended {
     pub(super) outcome: Outcome,
     /// Does it make the run fail?
     pub(super) counts: bool,
+    /// Why it failed: its own reason, and what its failed expectations saw.
+    pub(super) why: Vec<String>,
     /// Was something judged undecided, in it or in a task of its group?
     pub(super) undecided: bool,
 }
@@ -77,7 +79,7 @@ pub(super) fn skip(task: &PlannedTask, world: &World, reason: &str) -> Ended {
     }
     let outcome = Outcome::Skipped { reason: reason.to_owned() };
     finished(task, world, &outcome, false, Duration::ZERO);
-    Ended { outcome, counts: false, undecided: false }
+    Ended { outcome, counts: false, why: Vec::new(), undecided: false }
 }
 
 /// Why a task is not for these versions.
@@ -112,7 +114,9 @@ async fn end(task: &PlannedTask, world: &World, outcome: Outcome, (began, clock)
     let took = if outcome.passed() { clock.elapsed() } else { took };
     let counts = policy::counts(&outcome, &judgements, task.ignore_error);
     finished(task, world, &outcome, counts, took);
-    Ended { outcome, counts, undecided: judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
+    let failed = judgements.iter().filter(|j| j.verdict == Verdict::Fail).map(|j| format!("{}: {}", j.name, j.saw));
+    let why = outcome.reason().into_iter().chain(failed).collect();
+    Ended { outcome, counts, why, undecided: judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
 }
 
 fn finished(task: &PlannedTask, world: &World, outcome: &Outcome, counts: bool, took: Duration) {

@@ -26,6 +26,23 @@ pub struct Engine {
     pub cgroup_version: String,
     /// The architecture of its containers in Go's words, `amd64`.
     pub arch: String,
+    /// The machine that it runs on.
+    pub host: Host,
+}
+
+/// The machine that an engine runs on, as the engine tells it. Empty, or 0, where it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// The kernel's release.
+    pub kernel: String,
+    /// The folder that it stores images, containers and volumes in.
+    pub store: String,
+    /// `cgroupfs`, `systemd` or `none`.
+    pub cgroup_driver: String,
+    /// Does it run without root's rights?
+    pub rootless: bool,
+    /// The process that listens on its socket, where this machine has it.
+    pub pid: Option<i32>,
 }
 
 impl Engine {

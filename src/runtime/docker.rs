@@ -21,7 +21,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use tokio::fs::File;
 
-use super::api::{Container, ContainerSpec, Engine, Exec, Image, Network, NetworkSpec, Pipe, Runtime, Volume};
+use super::api::{Container, ContainerSpec, Engine, Exec, Host, Image, Network, NetworkSpec, Pipe, Runtime, Volume};
 use super::error::{Fault, Result, RuntimeError};
 use super::label::Labels;
 use crate::sys::env;
@@ -36,6 +36,8 @@ const DEFAULT_SOCKET: &str = "unix:///var/run/docker.sock";
 pub struct DockerEngine {
     api: Docker,
     socket: String,
+    /// Who listens there.
+    pid: Option<i32>,
 }
 
 impl DockerEngine {
@@ -44,7 +46,15 @@ impl DockerEngine {
     /// # Errors
     /// [`Fault::Unreachable`], [`Fault::Denied`], [`Fault::TooOld`].
     pub async fn connect() -> Result<Self> {
-        let socket = env::var("DOCKER_HOST").unwrap_or_else(|| DEFAULT_SOCKET.to_owned());
+        Self::at(&env::var("DOCKER_HOST").unwrap_or_else(|| DEFAULT_SOCKET.to_owned())).await
+    }
+
+    /// The same at `unix://PATH`.
+    ///
+    /// # Errors
+    /// As [`DockerEngine::connect`].
+    pub async fn at(socket: &str) -> Result<Self> {
+        let socket = socket.to_owned();
         let op = "reach the container engine at";
         if !socket.starts_with("unix://") {
             let said = "only unix:// sockets are supported: name one in DOCKER_HOST, or unset it".to_owned();
@@ -52,17 +62,21 @@ impl DockerEngine {
         }
         let path = socket.trim_start_matches("unix://");
         // Asked first because the API client hides which of the two it met.
-        if let Err(e) = tokio::net::UnixStream::connect(path).await {
-            let fault = if e.kind() == std::io::ErrorKind::PermissionDenied { Fault::Denied } else { Fault::Unreachable };
-            return Err(RuntimeError { op, target: socket, said: e.to_string(), fault });
-        }
+        let pid = match tokio::net::UnixStream::connect(path).await {
+            // 0 stands for a process of another pid namespace
+            Ok(stream) => stream.peer_cred().ok().and_then(|peer| peer.pid()).filter(|pid| *pid > 0),
+            Err(e) => {
+                let fault = if e.kind() == std::io::ErrorKind::PermissionDenied { Fault::Denied } else { Fault::Unreachable };
+                return Err(RuntimeError { op, target: socket, said: e.to_string(), fault });
+            }
+        };
         let api = Docker::connect_with_unix(path, REQUEST_LIMIT, bollard::API_DEFAULT_VERSION).map_err(on(op, &socket))?;
         let api = api.negotiate_version().await.map_err(on(op, &socket))?;
         let version = api.client_version();
         if (version.major_version, version.minor_version) < MIN_API {
             return Err(RuntimeError { op, target: socket, said: format!("it speaks API {version}"), fault: Fault::TooOld });
         }
-        Ok(Self { api, socket })
+        Ok(Self { api, socket, pid })
     }
 }
 
@@ -78,6 +92,13 @@ impl Runtime for DockerEngine {
             api: self.api.client_version().to_string(),
             cgroup_version: info.cgroup_version.map(|v| v.to_string()).unwrap_or_default(),
             arch: version.arch.unwrap_or_default(),
+            host: Host {
+                kernel: info.kernel_version.unwrap_or_default(),
+                store: info.docker_root_dir.unwrap_or_default(),
+                cgroup_driver: info.cgroup_driver.map(|d| d.to_string()).unwrap_or_default(),
+                rootless: info.security_options.unwrap_or_default().iter().any(|o| o.contains("rootless")),
+                pid: self.pid,
+            },
         })
     }
 

@@ -17,6 +17,8 @@ pub const INDEX: &str = "io.joinder.index";
 pub const CREATED: &str = "io.joinder.created-at";
 /// The process that made it, see [`Owner`]. Absent on what is meant to outlive its maker (`create cluster`).
 pub const OWNER: &str = "io.joinder.owner";
+/// The file on the host that holds the cluster's kubeconfig and goes with it.
+pub const KUBECONFIG: &str = "io.joinder.kubeconfig";
 /// Version of Kubernetes in a node image, `v1.36.3`.
 pub const KUBERNETES: &str = "io.joinder.kubernetes";
 /// Version of etcd in a node image, `3.6.16`.

@@ -103,6 +103,24 @@ pub(super) use as_text;
 as_text!(Span, r"^\s*([0-9.]+\s*[a-zµ]+\s*)+$", "A length of time with its unit: 500ms, 20s, 5m, 1h30m");
 as_text!(Size, r"^[0-9]+\s*([KMGT]i|[kMGT])?B$", "A number of bytes with its unit: 512B, 300MiB, 2GB");
 
+/// What can be compared.
+pub trait Comparable: FromStr + PartialOrd + Copy {
+    /// What is wanted where a text is none, in words.
+    const WANTED: &str;
+}
+
+impl Comparable for usize {
+    const WANTED: &str = "a whole number";
+}
+
+impl Comparable for Span {
+    const WANTED: &str = "a duration such as 20s";
+}
+
+impl Comparable for Size {
+    const WANTED: &str = "a size such as 300MiB";
+}
+
 /// What a value must be: `3` for just that, or any of `equals`, `min` and `max`, all included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Compare<T> {
@@ -124,7 +142,7 @@ impl<T> Compare<T> {
     }
 }
 
-impl<T: PartialOrd + Copy> Compare<T> {
+impl<T: Comparable> Compare<T> {
     /// Is `value` as demanded?
     pub fn holds(&self, value: T) -> bool {
         self.equals.is_none_or(|equals| value == equals)
@@ -155,16 +173,17 @@ impl<T: fmt::Display> fmt::Display for Compare<T> {
     }
 }
 
-impl<'de, T: FromStr<Err: fmt::Display> + Deserialize<'de>> Deserialize<'de> for Compare<T> {
+impl<'de, T: Comparable + Deserialize<'de>> Deserialize<'de> for Compare<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Either<T>(std::marker::PhantomData<T>);
-        impl<'de, T: FromStr<Err: fmt::Display> + Deserialize<'de>> Visitor<'de> for Either<T> {
+        impl<'de, T: Comparable + Deserialize<'de>> Visitor<'de> for Either<T> {
             type Value = Compare<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a value, or a map of equals, min and max")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                let equals = text.parse().map_err(|why| E::custom(format!("{text:?} does not fit here: {why}")))?;
+                let wanted = || E::custom(format!("this is {text:?}, wanted is {}", T::WANTED));
+                let equals = text.parse().map_err(|_| wanted())?;
                 Ok(Compare { equals: Some(equals), min: None, max: None })
             }
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
@@ -244,10 +263,10 @@ mod tests {
 
     #[test]
     fn bounds_are_included_and_nonsense_is_named() {
-        let of = |equals, min, max| Compare { equals, min, max };
+        let of = |equals, min, max| Compare::<usize> { equals, min, max };
         assert!(of(None, Some(1), Some(3)).holds(1) && of(None, Some(1), Some(3)).holds(3) && !of(None, Some(1), Some(3)).holds(4));
         assert!(of(Some(2), None, None).holds(2) && !of(Some(2), None, None).holds(3));
-        assert!(of(None::<u8>, None, None).wrong().is_some());
+        assert!(of(None, None, None).wrong().is_some());
         assert!(of(Some(1), Some(1), None).wrong().is_some() && of(None, Some(4), Some(3)).wrong().is_some());
         assert!(of(None, Some(3), Some(3)).wrong().is_none());
     }

@@ -21,12 +21,15 @@ pub async fn create(world: &mut World, stop: &Stop) -> Result<Arc<Cluster>, Step
         overrides: &world.overrides,
         run: &world.run,
         lifetime: world.lifetime,
+        kubeconfig: world.kubeconfig.as_deref(),
         limits: &world.limits,
         runtime: &world.runtime,
         events: &world.events,
         stop,
     };
     let cluster = Arc::new(cluster::create(&creation).await?);
+    // Where no label told it, a node did; it is still known when the cluster is gone.
+    world.images.kubernetes.get_or_insert_with(|| cluster.kubernetes.clone());
     world.cluster = Some(cluster.clone());
     Ok(cluster)
 }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::cluster::{AdmitError, CreateError};
+use crate::cluster::{AdmitError, CreateError, KubeconfigError};
 use crate::kubeadm::KubeadmError;
 use crate::node::NodeError;
 use crate::sys::wait::WaitError;
@@ -22,6 +22,9 @@ pub enum StepError {
     /// An API server did not get ready.
     #[error(transparent)]
     Admit(#[from] AdmitError),
+    /// The kubeconfig could not be kept.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
     /// A condition did not hold in time.
     #[error(transparent)]
     Wait(#[from] WaitError),

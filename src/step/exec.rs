@@ -35,6 +35,7 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
     };
     let env = exec.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
     let mut process = node.agent().run_with(argv, env);
+    let (mut out, mut err) = (redact.lines(), redact.lines());
     let (mut search, mut last) = (Search::new(exec.output.as_ref()), VecDeque::new());
     let mut stopped = false;
     let how = loop {
@@ -51,7 +52,10 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
         match output {
             Ok(Output::Line { pipe, text, .. }) => {
                 search.line(&text);
-                let line = redact.apply(&text);
+                let line = match pipe {
+                    Pipe::Out => out.apply(&text),
+                    Pipe::Err => err.apply(&text),
+                };
                 if last.len() == SHOWN {
                     last.pop_front();
                 }

@@ -36,6 +36,9 @@ pub async fn init(world: &mut World, stop: &Stop) -> Result<(), StepError> {
             admitted?;
         }
     }
+    if let Some(file) = &world.kubeconfig {
+        cluster.keep_kubeconfig(&world.run, file).await?;
+    }
     world.events.tell(Event::Worked { work: Work::Init, on: first.name.clone(), began, took: Stamp::now().since(began) });
     Ok(())
 }

@@ -36,6 +36,8 @@ pub struct World {
     pub removal: Duration,
     /// Where the nodes' logs go when a task fails: the folder `nodes` of the case's artifacts.
     pub logs: Option<PathBuf>,
+    /// Where the cluster's kubeconfig is kept while there is a cluster.
+    pub kubeconfig: Option<PathBuf>,
     /// The engine.
     pub runtime: Arc<dyn Runtime>,
     /// Hears of everything.

@@ -8,6 +8,11 @@ pub fn var(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|v| !v.is_empty())
 }
 
+/// All variables that are UTF-8.
+pub fn all() -> std::collections::BTreeMap<String, String> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+}
+
 /// `$XDG_CACHE_HOME/joinder`, else `~/.cache/joinder`, else below the temporary folder.
 pub fn cache_dir() -> PathBuf {
     let base = var("XDG_CACHE_HOME")

@@ -1,6 +1,6 @@
 //! SIGINT, SIGTERM and SIGHUP become stops: the first is soft, the second hard.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::stop::Stop;
@@ -14,29 +14,41 @@ pub enum Caught {
     Terminate,
 }
 
-/// Turns signals into stops for as long as it is polled. The first signal is kept in `caught`.
-///
-/// # Errors
-/// When the handlers cannot be installed.
-pub async fn listen(stop: Stop, caught: watch::Sender<Option<Caught>>) -> std::io::Result<()> {
-    let mut int = signal(SignalKind::interrupt())?;
-    let mut term = signal(SignalKind::terminate())?;
-    let mut hup = signal(SignalKind::hangup())?;
-    loop {
-        let which = tokio::select! {
-            _ = int.recv() => Caught::Interrupt,
-            _ = term.recv() => Caught::Terminate,
-            _ = hup.recv() => Caught::Terminate,
-        };
-        caught.send_if_modified(|first| {
-            let fresh = first.is_none();
-            first.get_or_insert(which);
-            fresh
-        });
-        if stop.soft.is_cancelled() {
-            stop.hard.cancel();
-        } else {
-            stop.soft.cancel();
+/// Handlers that are in place: from now on a signal ends the program only through [`Handlers::listen`].
+pub struct Handlers {
+    int: Signal,
+    term: Signal,
+    hup: Signal,
+}
+
+impl Handlers {
+    /// Puts them in place, before anything is begun that a signal should end in order.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn install() -> std::io::Result<Self> {
+        Ok(Self { int: signal(SignalKind::interrupt())?, term: signal(SignalKind::terminate())?, hup: signal(SignalKind::hangup())? })
+    }
+
+    /// Turns signals into stops for as long as it is polled. The first signal is kept in `caught`.
+    pub async fn listen(self, stop: Stop, caught: watch::Sender<Option<Caught>>) {
+        let Self { mut int, mut term, mut hup } = self;
+        loop {
+            let which = tokio::select! {
+                _ = int.recv() => Caught::Interrupt,
+                _ = term.recv() => Caught::Terminate,
+                _ = hup.recv() => Caught::Terminate,
+            };
+            caught.send_if_modified(|first| {
+                let fresh = first.is_none();
+                first.get_or_insert(which);
+                fresh
+            });
+            if stop.soft.is_cancelled() {
+                stop.hard.cancel();
+            } else {
+                stop.soft.cancel();
+            }
         }
     }
 }

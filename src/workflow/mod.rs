@@ -1,10 +1,11 @@
 //! From a file to a plan: everything that is wrong with it is found and said at once, before anything is made.
+//!
+//! `file` reads one file into a tree with places; `expand` makes of it one tree for each case; `plan` makes of that what can be run.
 
-mod check;
-mod load;
+mod expand;
+mod file;
 mod plan;
-mod words;
 
-pub use load::{LoadError, load};
-pub use plan::{Plan, PlanError, PlannedTask, Process, Step, Transfer, plan};
-pub use words::{describe, outline};
+pub use expand::{Choice, Loaded, Request, plans, plans_of_text};
+pub use file::{Problems, suggestion};
+pub use plan::{Plan, PlannedTask, Process, Step, Transfer, describe, describe_fault, outline};

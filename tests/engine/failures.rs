@@ -63,6 +63,7 @@ async fn fail_each(order: &str) {
             let ran = rig.run(&workflow("one", order), "r1", &Stop::new()).await;
             let what = format!("{order}, call {} ({} {}), {way:?}: {:?}", at + 1, call.op, call.target, ran.outcomes());
             assert_eq!(ran.left, [""; 0], "{what}");
+            assert_eq!(ran.kubeconfig, None, "{what}");
             assert!(!ran.result.left && ran.told_left().is_empty(), "{what}");
             // What fails while things are made fails the run; what fails while they are removed is tried again.
             assert_eq!(ran.result.failed.is_some(), at < ordinary, "{what}");
@@ -135,4 +136,6 @@ async fn retain_keeps_the_cluster() {
     let ran = rig.run_and(&workflow("one", "serial"), "r1", &Stop::new(), true).await;
     assert_eq!(ran.result, CaseResult::default());
     assert!(ran.left.contains(&"container one-control-plane-1".to_owned()), "{:?}", ran.left);
+    let kubeconfig = ran.kubeconfig.expect("it stays as long as the cluster");
+    assert!(kubeconfig.starts_with("# written by joinder, run r1") && kubeconfig.contains("server: https://127.0.0.1:"), "{kubeconfig}");
 }

@@ -3,6 +3,7 @@
 
 mod clashes;
 mod event_order;
+mod exit_codes;
 mod failures;
 mod growth;
 mod inventory;

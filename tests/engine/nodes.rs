@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use joinder::event::{Event, Outcome};
+use joinder::event::{Event, Outcome, Verdict};
 use joinder::sys::stop::Stop;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Rig, Script, plan, workflow};
+use crate::support::{Ran, Rig, Script, plan, workflow};
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_dies_while_booting_is_told_with_its_last_lines() {
@@ -116,4 +116,35 @@ async fn in_flight_bounds_how_many_join_at_once() {
         most = most.max(now);
     }
     assert_eq!((most, ran.result.failed.as_deref()), (2, None), "{}", ran.reason());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_is_known_does_not_fail_the_run_and_any_other_does() {
+    let text = |error: &str, minor: &str| {
+        format!(
+            "{{version: 2, cluster: {{name: one, controlPlanes: 2}},
+               knownBad: [{{kubeadm: {{'{minor}': '>=0'}}, issue: kubernetes/kubeadm#3317, fails: {{step: join, error: '{error}'}}}}],
+               tasks: [{{name: init, init: {{}}}}, {{name: join, join: {{}}}}, {{name: delete, force: true, delete: {{}}}}]}}"
+        )
+    };
+    let verdict = |ran: &Ran| {
+        ran.events.iter().find_map(|e| match e {
+            Event::Judged { judgement, .. } if judgement.name.starts_with("known bad") => Some(judgement.verdict),
+            _ => None,
+        })
+    };
+    for (error, minor, fails, known, failed) in [
+        ("can only promote", "1.36", true, Some(Verdict::Known), false),
+        ("something else", "1.36", true, Some(Verdict::Fail), true),
+        ("can only promote", "1.36", false, Some(Verdict::Fail), true),
+        ("can only promote", "1.35", true, None, true),
+    ] {
+        let rig = Rig::new();
+        if fails {
+            rig.nodes.script("one-control-plane-2", Script::Fails("error execution phase etcd: can only promote a learner"));
+        }
+        let ran = rig.run(&plan(&text(error, minor)), "r1", &Stop::new()).await;
+        assert_eq!((verdict(&ran), ran.result.failed.is_some()), (known, failed), "{error:?} {minor} {fails}: {}", ran.reason());
+        assert_eq!(ran.left, [""; 0]);
+    }
 }

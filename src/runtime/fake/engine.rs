@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::disturb::{Call, Rules, Way, When};
 use super::program::Program;
 use super::state::{Answer, Files, State};
-use crate::runtime::api::{Container, ContainerSpec, Engine, Exec, Image, Network, NetworkSpec, Runtime, Volume};
+use crate::runtime::api::{Container, ContainerSpec, Engine, Exec, Host, Image, Network, NetworkSpec, Runtime, Volume};
 use crate::runtime::error::{Fault, Result, RuntimeError};
 use crate::runtime::label::Labels;
 
@@ -135,7 +135,8 @@ impl FakeEngine {
 #[async_trait]
 impl Runtime for FakeEngine {
     async fn engine(&self) -> Result<Engine> {
-        let about = Engine { name: "Fake 1.0".into(), api: "1.41".into(), cgroup_version: "1".into(), arch: "amd64".into() };
+        let about =
+            Engine { name: "Fake 1.0".into(), api: "1.41".into(), cgroup_version: "1".into(), arch: "amd64".into(), host: Host::default() };
         self.call("reach", "the container engine", move |_| Ok(about)).await
     }
 

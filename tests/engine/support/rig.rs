@@ -10,14 +10,16 @@ use joinder::runner::{self, CaseResult};
 use joinder::runtime::deadline::{Deadline, Limits};
 use joinder::runtime::fake::FakeEngine;
 use joinder::runtime::label::{self, Labels, Lifetime};
-use joinder::spec::{Expectations, Workflow};
+use joinder::spec::Expectations;
 use joinder::step::World;
 use joinder::sys::stop::Stop;
-use joinder::workflow::{self, Plan, PlannedTask, Step};
+use joinder::workflow::{self, Plan, PlannedTask, Request, Step};
 use tokio::time::Instant;
 
 use super::Nodes;
 
+/// What kubeadm would have written; the load balancer's address.
+const ADMIN: &str = "server: https://10.213.0.2:6443\n";
 /// No run may take longer, in virtual time.
 const MOST: Duration = Duration::from_hours(1);
 /// After a run, for what the engine may still carry out.
@@ -25,8 +27,8 @@ const AFTER: Duration = Duration::from_mins(10);
 
 /// A plan from a workflow's text.
 pub(crate) fn plan(text: &str) -> Plan {
-    let workflow: Workflow = serde_saphyr::from_str(text).expect("well formed");
-    workflow::plan(&workflow, "test.yaml", None).expect("it fits together")
+    let loaded = workflow::plans_of_text("test.yaml".as_ref(), text, &Request::default());
+    loaded.unwrap_or_else(|problems| panic!("{problems}")).plans.remove(0)
 }
 
 /// Create, init, join in this order, delete, with expectations.
@@ -104,6 +106,8 @@ pub(crate) struct Ran {
     pub(crate) took: Duration,
     /// What still carries the run's label some time later.
     pub(crate) left: Vec<String>,
+    /// The kubeconfig beside the artifacts, where it is there at the end.
+    pub(crate) kubeconfig: Option<String>,
 }
 
 impl Ran {
@@ -164,7 +168,15 @@ impl Rig {
         let nodes = Nodes::default();
         let engine = FakeEngine::new(Arc::new(nodes.clone()));
         let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
-        engine.add_image("node", Labels::new(), [file("/kind/version", &format!("{version}\n")), file("/etc/kubernetes/pki/ca.crt", "CA")]);
+        engine.add_image(
+            "node",
+            Labels::new(),
+            [
+                file("/kind/version", &format!("{version}\n")),
+                file("/etc/kubernetes/pki/ca.crt", "CA"),
+                file("/etc/kubernetes/admin.conf", ADMIN),
+            ],
+        );
         engine.add_image("balancer", Labels::new(), []);
         Self { engine, nodes }
     }
@@ -184,6 +196,7 @@ impl Rig {
         let events = Bus::new();
         let mut heard = events.subscribe();
         let logs = tempfile::tempdir().expect("a folder");
+        let kubeconfig = logs.path().join("kubeconfig");
         let mut world = World {
             topology: plan.topology.clone(),
             images: Images { node: "node".into(), kubernetes: None, etcd: Some("3.6.16".into()), load_balancer: Some("balancer".into()) },
@@ -194,6 +207,7 @@ impl Rig {
             limits: CreateLimits::default(),
             removal: Duration::from_mins(2),
             logs: Some(logs.path().join("nodes")),
+            kubeconfig: Some(kubeconfig.clone()),
             runtime: Arc::new(Deadline::new(Arc::new(self.engine.clone()), Limits::default())),
             events: events.clone(),
             cluster: None,
@@ -218,6 +232,6 @@ impl Rig {
         let all = plan.tasks.iter().map(|task| 1 + inner(task)).sum::<usize>();
         assert_eq!(finished, (1..=all).collect::<Vec<_>>(), "each task is told to be finished exactly once");
         let left = self.engine.holds(&[format!("{}={id}", label::RUN)]);
-        Ran { result, events: told, took, left }
+        Ran { result, events: told, took, left, kubeconfig: std::fs::read_to_string(kubeconfig).ok() }
     }
 }

@@ -1,8 +1,8 @@
 //! A plan's steps in words, for `--dry-run`, logs and reports.
 
-use super::plan::{PlannedTask, Step, Transfer};
+use super::types::{PlannedTask, Step, Transfer};
 use crate::event::TaskPlan;
-use crate::spec::{Exec, Join, Order, Restart, Scale, Wait};
+use crate::spec::{Exec, Fault, Join, Order, Restart, Scale, Wait};
 
 /// What a step does, in one line.
 pub fn describe(step: &Step) -> String {
@@ -26,6 +26,22 @@ pub fn describe(step: &Step) -> String {
         Step::Delete => "remove everything".into(),
         Step::Expect => "look".into(),
     }
+}
+
+/// What a fault does, and when: its own keys and values.
+pub fn describe_fault(fault: &Fault) -> String {
+    let given = |value: serde_json::Result<serde_json::Value>| match value {
+        Ok(serde_json::Value::Object(all)) => {
+            let given: serde_json::Map<_, _> = all.into_iter().filter(|(_, value)| !value.is_null()).collect();
+            serde_json::Value::Object(given).to_string()
+        }
+        Ok(other) => other.to_string(),
+        Err(e) => e.to_string(),
+    };
+    let words = |json: String| json.replace(['{', '}', '"', '[', ']'], "").replace(':', " ").replace(',', ", ");
+    let (on, action) = (given(serde_json::to_value(&fault.on)), given(serde_json::to_value(&fault.action)));
+    let until = given(serde_json::to_value(fault.until));
+    format!("{}: on {}: {}, until {}", fault.id, words(on), words(action), words(until))
 }
 
 /// Tasks as events tell of them, those of a group behind it.

@@ -1,0 +1,148 @@
+//! Files and folders on the command line to plans.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::args::SelectArgs;
+use super::exit::Exit;
+use crate::sys::env;
+use crate::workflow::{self, Choice, Loaded, Plan, Request, suggestion};
+
+/// `2/6`: the second of six parts of all cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Partition {
+    part: usize,
+    of: usize,
+}
+
+impl FromStr for Partition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((part, of)) if 1 <= part && part <= of => Ok(Self { part, of }),
+            _ => Err("write it as PART/PARTS, as in 2/6".into()),
+        }
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
+
+/// `NAME=VALUE`.
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".into()),
+    }
+}
+
+/// What every file came to.
+pub(super) type Each = Vec<(PathBuf, Loaded)>;
+
+/// Reads every file, or says everything that is wrong with all of them.
+pub(super) fn load(paths: &[PathBuf], vars: &[(String, String)], name: Option<&str>) -> Result<Each, (Exit, String)> {
+    let request = Request { name: name.map(str::to_owned), vars: vars.to_vec(), env: env::all() };
+    let mut problems = Vec::new();
+    let mut each = Vec::new();
+    let files: Vec<PathBuf> = paths.iter().flat_map(|path| files(path, &mut problems)).collect();
+    for file in files {
+        match workflow::plans(&file, &request) {
+            Ok(loaded) => each.push((file, loaded)),
+            Err(all) => problems.push(all.to_string()),
+        }
+    }
+    if !problems.is_empty() {
+        return Err((Exit::BadFile, problems.join("\n\n")));
+    }
+    let known: BTreeSet<&str> = each.iter().flat_map(|(_, loaded)| &loaded.vars).map(String::as_str).collect();
+    match vars.iter().find(|(name, _)| !known.contains(name.as_str())) {
+        Some((name, _)) => {
+            let why = format!("error: --var {name}: no file has a var of that name{}", near(name, &known));
+            Err((Exit::BadCommandLine, why))
+        }
+        None => Ok(each),
+    }
+}
+
+/// The cases of all files that are asked for.
+pub(super) fn plans(
+    paths: &[PathBuf],
+    vars: &[(String, String)],
+    select: &SelectArgs,
+    name: Option<&str>,
+) -> Result<Vec<Plan>, (Exit, String)> {
+    let each = load(paths, vars, name)?;
+    let wrong = |why: String| (Exit::BadCommandLine, format!("error: {why}"));
+    let all: Vec<Plan> = each.into_iter().flat_map(|(_, loaded)| loaded.plans).collect();
+    for (name, value) in select.cases.iter().flat_map(|choice| &choice.0) {
+        check_pair(name, value, &all).map_err(wrong)?;
+    }
+    let asked = |plan: &Plan| select.cases.is_empty() || select.cases.iter().any(|choice| choice.holds(&plan.choice));
+    let some: Vec<Plan> = all.into_iter().filter(asked).collect();
+    if some.is_empty() {
+        let shown: Vec<String> = select.cases.iter().map(Choice::to_string).collect();
+        return Err(wrong(format!("no case is so: --case '{}'", shown.join("' --case '"))));
+    }
+    Ok(match select.partition {
+        None => some,
+        Some(Partition { part, of }) => some.into_iter().enumerate().filter(|(at, _)| at % of == part - 1).map(|(_, plan)| plan).collect(),
+    })
+}
+
+fn check_pair(name: &str, value: &str, plans: &[Plan]) -> Result<(), String> {
+    let values = |of: &str| plans.iter().flat_map(|plan| &plan.choice).filter(|(axis, _)| axis == of).map(|(_, v)| v.as_str()).collect();
+    let known: BTreeSet<&str> = values(name);
+    if known.is_empty() {
+        let axes: BTreeSet<&str> = plans.iter().flat_map(|plan| &plan.choice).map(|(axis, _)| axis.as_str()).collect();
+        return Err(format!("--case {name}={value}: no matrix has the axis {name:?}{}", near(name, &axes)));
+    }
+    if !known.contains(value) {
+        return Err(format!("--case {name}={value}: {name} can be {}", known.into_iter().collect::<Vec<_>>().join(", ")));
+    }
+    Ok(())
+}
+
+fn near(word: &str, known: &BTreeSet<&str>) -> String {
+    match suggestion(word, known.iter().copied()) {
+        Some(meant) => format!("; is {meant:?} meant?"),
+        None if known.is_empty() => String::new(),
+        None => format!("; there are: {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A file as it is; a folder's `*.yaml` files, sorted, with those of its folders.
+fn files(path: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let mut found = Vec::new();
+    let mut open = vec![path.to_owned()];
+    while let Some(dir) = open.pop() {
+        match std::fs::read_dir(&dir) {
+            Err(e) => problems.push(format!("error: cannot read folder {}: {e}", dir.display())),
+            Ok(entries) => {
+                for entry in entries.flatten() {
+                    let path = entry.path();
+                    // Links to folders are not followed: they may lead round in circles.
+                    if entry.file_type().is_ok_and(|t| t.is_dir()) {
+                        open.push(path);
+                    } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml") {
+                        found.push(path);
+                    }
+                }
+            }
+        }
+    }
+    if found.is_empty() && problems.is_empty() {
+        problems.push(format!("error: folder {} has no *.yaml file", path.display()));
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,196 @@
+//! Go templates in a text, as kinder's files use them: `{{ .vars.X }}`, `{{ .env.X }}`, `{{ if … }}…{{ end }}`, and Go's own functions.
+//!
+//! Names are checked before anything is written out, since the engine writes `<no value>` for one that it does not know.
+
+use std::collections::{BTreeMap, HashMap};
+
+use gtmpl_ng::{Context, Limits, Template, Value};
+
+use super::super::file::{Place, Problem, Sources, suggestion};
+
+/// A text written out may have this many bytes. A script has some thousand.
+const MOST_BYTES: usize = 1024 * 1024;
+
+/// What the engine writes for a value that is not there.
+const NO_VALUE: &str = "<no value>";
+
+/// What names stand for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Values {
+    pub(super) vars: BTreeMap<String, String>,
+    pub(super) env: BTreeMap<String, String>,
+}
+
+/// A name that a template asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// `vars` or `env`.
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    /// Its first byte in the text.
+    pub(super) at: usize,
+}
+
+/// Does a text hold a template?
+pub(super) fn is_one(text: &str) -> bool {
+    text.contains("{{")
+}
+
+/// The names `.vars.X` and `.env.X` of all actions, in order. What stands in quotes is no name.
+pub(super) fn names(text: &str) -> Vec<Asked> {
+    let mut names = Vec::new();
+    let mut rest = 0;
+    while let Some(open) = text[rest..].find("{{") {
+        let start = rest + open + 2;
+        let end = action_end(text, start);
+        names.extend(names_of_action(text, start, end));
+        rest = end;
+    }
+    names
+}
+
+/// Where an action ends: at the first `}}` that is in no quotes.
+fn action_end(text: &str, start: usize) -> usize {
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, c) in text[start..].char_indices() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some('"' | '\'') if c == '\\' => escaped = true,
+            Some(open) if c == open => quote = None,
+            None if matches!(c, '"' | '`' | '\'') => quote = Some(c),
+            None if text[start + at..].starts_with("}}") => return start + at,
+            Some(_) | None => {}
+        }
+    }
+    text.len()
+}
+
+fn names_of_action(text: &str, start: usize, end: usize) -> Vec<Asked> {
+    let mut names = Vec::new();
+    let mut quote = None;
+    let mut before = ' ';
+    for (at, c) in text[start..end].char_indices() {
+        match quote {
+            Some(open) if c == open && before != '\\' => quote = None,
+            None if matches!(c, '"' | '`' | '\'') => quote = Some(c),
+            None if c == '.' && !(before.is_alphanumeric() || before == '_' || before == ')') => {
+                for kind in ["vars", "env"] {
+                    let name = text[start + at + 1..end].strip_prefix(kind).and_then(|rest| rest.strip_prefix('.'));
+                    let Some(name) = name else { continue };
+                    let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                    names.push(Asked { kind, name, at: start + at });
+                }
+            }
+            Some(_) | None => {}
+        }
+        before = c;
+    }
+    names
+}
+
+/// A text written out.
+///
+/// # Errors
+/// Names that are not known, each with its own place where it can be told, and the engine's own errors.
+pub(super) fn expand(text: &str, place: Place, values: &Values, sources: &Sources) -> Result<String, Vec<Problem>> {
+    let unknown: Vec<Problem> = names(text).into_iter().filter_map(|name| unknown(&name, text, place, values, sources)).collect();
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
+    let mut template = Template::with_limits(Limits::default().with_output_bytes(MOST_BYTES));
+    let wrong = |why: String| vec![Problem::at(place, format!("this template cannot be written out: {}", teach(&why)))];
+    template.parse(text).map_err(|e| wrong(e.to_string()))?;
+    let map = |of: &BTreeMap<String, String>| {
+        let map: HashMap<String, Value> = of.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect();
+        Value::Map(map)
+    };
+    let whole: HashMap<String, Value> = [("vars".to_owned(), map(&values.vars)), ("env".to_owned(), map(&values.env))].into();
+    let written = template.render(&Context::from(Value::Map(whole))).map_err(|e| wrong(e.to_string()))?;
+    // What the engine writes for `{{ .nothing }}`: a run must not go on with it.
+    if written.contains(NO_VALUE) && !text.contains(NO_VALUE) {
+        return Err(wrong("it asks for a value that is not there; there are `.vars.NAME` and `.env.NAME`".into()));
+    }
+    Ok(written)
+}
+
+fn unknown(name: &Asked, text: &str, place: Place, values: &Values, sources: &Sources) -> Option<Problem> {
+    let known = if name.kind == "vars" { &values.vars } else { &values.env };
+    if known.contains_key(&name.name) {
+        return None;
+    }
+    let what = if name.kind == "vars" { "var" } else { "environment variable" };
+    let whole = format!(".{}.{}", name.kind, name.name);
+    let problem = Problem::at(narrow(&whole, name.at, text, place, sources), format!("there is no {what} `{}`", name.name));
+    Some(match (suggestion(&name.name, known.keys().map(String::as_str)), name.kind) {
+        (Some(meant), _) => problem.help(format!("is `{meant}` meant?")),
+        (None, "vars") if known.is_empty() => problem.help("the file has no vars: add `vars: {NAME: VALUE}`, or a matrix"),
+        (None, "vars") => problem.help(format!("vars are: {}", known.keys().cloned().collect::<Vec<_>>().join(", "))),
+        (None, _) => problem.help("set it, or give it a value under `env:`"),
+    })
+}
+
+/// The place of a part of a text, where the file holds the text as it is.
+fn narrow(part: &str, at: usize, text: &str, place: Place, sources: &Sources) -> Place {
+    let (_, file) = sources.get(place.file);
+    let Some(from) = file.get(place.start..) else { return place };
+    // The how many-th time the part stands in the text, it stands in the file, unless escapes are between.
+    let nth = text[..at].matches(part).count();
+    let reach = from.len().min(text.len() * 2 + 200);
+    let reach = (reach..=from.len()).find(|end| from.is_char_boundary(*end)).unwrap_or(from.len());
+    match from[..reach].match_indices(part).nth(nth) {
+        Some((start, _)) => Place { file: place.file, start: place.start + start, end: place.start + start + part.len() },
+        None => place,
+    }
+}
+
+/// The engine's words without its own positions, which are not the file's: `template: :1:20:0:unexpected EOF`.
+fn teach(why: &str) -> String {
+    let words = why.trim_start_matches("template:").trim_start_matches(|c: char| c == ':' || c.is_ascii_digit() || c.is_whitespace());
+    match words {
+        "unexpected EOF" => "it ends in the middle: every `{{ if` has its `{{ end }}`, every `{{` its `}}`".into(),
+        "function vars not defined" => "`vars` is no function: write `.vars.NAME`, with the point before it".into(),
+        "function env not defined" => "`env` is no function: write `.env.NAME`, with the point before it".into(),
+        "function resolve not defined" => {
+            "`resolve` looks a version up for kinder's files, this version of joinder cannot do it yet".into()
+        }
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> Result<String, Vec<String>> {
+        let vars = [("a", "1"), ("list", "x"), ("none", "")].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        let env = [("HOME".to_owned(), "/h".to_owned())].into();
+        let place = Place { file: 0, start: 0, end: 0 };
+        expand(text, place, &Values { vars, env }, &Sources::default()).map_err(|all| all.into_iter().map(|p| p.what).collect())
+    }
+
+    #[test]
+    fn what_kinders_files_use_is_written_out() {
+        for (text, want) in [
+            ("{{ .vars.a }}", "1"),
+            ("x{{.vars.a}}y{{- .env.HOME -}} z", "x1y/hz"),
+            ("{{ if .vars.none }}full{{ else }}empty{{ end }}", "empty"),
+            ("{{ if eq .vars.a \"1\" }}one{{ end }}", "one"),
+            ("${x} '{print $2}' }}}} {% # %}", "${x} '{print $2}' }}}} {% # %}"),
+            ("{{ printf \"%s-%s\" .vars.a .vars.list }}", "1-x"),
+            ("{{ `.vars.nothing }}` }}", ".vars.nothing }}"),
+        ] {
+            assert_eq!(written(text), Ok(want.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_unknown_name_is_named() {
+        assert_eq!(
+            written("{{ .vars.b }} {{ .env.NOPE }} {{ if .vars.c }}{{ end }}"),
+            Err(vec!["there is no var `b`".into(), "there is no environment variable `NOPE`".into(), "there is no var `c`".into()])
+        );
+        assert!(written("{{ .a }}").expect_err("no value")[0].contains("not there"));
+        assert!(written("{{ .vars.a").is_err() && written("{{ nosuch }}").is_err() && written("{{ if }}").is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! The files that were read, each once, and how they are read.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::problem::Problem;
+use super::tree::{self, Node};
+
+/// Larger files are refused unread.
+const MOST_BYTES: u64 = 10 * 1024 * 1024;
+
+/// All files that places can point into.
+#[derive(Clone, Debug, Default)]
+pub(in crate::workflow) struct Sources {
+    files: Vec<(PathBuf, String)>,
+    next_id: usize,
+}
+
+impl Sources {
+    /// A file's name as the user wrote it, and its text.
+    pub(in crate::workflow) fn get(&self, file: usize) -> (String, &str) {
+        self.files.get(file).map_or_else(Default::default, |(path, text)| (path.display().to_string(), text.as_str()))
+    }
+
+    /// Reads a file. What is wrong but can be read over goes to `problems`.
+    ///
+    /// # Errors
+    /// What cannot be read over.
+    pub(in crate::workflow) fn load(&mut self, path: &Path, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
+        let text = read(path)?;
+        self.add(path, text, problems)
+    }
+
+    /// Takes a text in as if it were read from `path`.
+    pub(in crate::workflow) fn add(&mut self, path: &Path, text: String, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
+        let file = self.files.len();
+        self.files.push((path.to_owned(), text));
+        let text = &self.files[file].1;
+        if text.trim_start_matches('\u{feff}').trim().is_empty() {
+            return Err(Problem::of(format!("{} is no workflow: it is empty", path.display())));
+        }
+        let root = tree::parse(file, text, self.next_id, problems)?;
+        // ids of one file are below the number of its values, which is below that of its bytes
+        self.next_id += text.len() + 1;
+        Ok(root)
+    }
+}
+
+fn read(path: &Path) -> Result<String, Problem> {
+    let file = path.display();
+    let read = |e: std::io::Error| Problem::of(format!("cannot read workflow {file}: {e}"));
+    let not_text = |why: &str| Problem::of(format!("{file} is no workflow: {why}"));
+    let meta = std::fs::metadata(path).map_err(read)?;
+    if meta.is_dir() {
+        return Err(not_text("it is a folder"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|f| f.take(MOST_BYTES + 1).read_to_end(&mut bytes)).map_err(read)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(not_text("it is larger than 10 MB"));
+    }
+    String::from_utf8(bytes).map_err(|e| not_text(&format!("it is not UTF-8 at byte {}", e.utf8_error().valid_up_to())))
+}

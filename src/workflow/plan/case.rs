@@ -1,0 +1,105 @@
+//! The tree of one case to a plan.
+
+use std::path::Path as File;
+
+use serde::Deserialize;
+
+use super::super::file::{Node, Path, Problem, decode};
+use super::types::Plan;
+use super::{check, steps};
+use crate::cluster::{Topology, TopologyError};
+use crate::spec::{ClusterSpec, KnownBad, Task};
+
+/// What of a file's case is read once its templates are written out.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Case {
+    #[serde(default)]
+    summary: String,
+    #[serde(default)]
+    cluster: ClusterSpec,
+    #[serde(default)]
+    known_bad: Vec<KnownBad>,
+    tasks: Vec<Task>,
+}
+
+/// What a case is called, and what it is given from outside.
+pub(in crate::workflow) struct Named<'a> {
+    /// The file.
+    pub(in crate::workflow) file: &'a File,
+    /// The choice of the matrix.
+    pub(in crate::workflow) choice: &'a [(String, String)],
+    /// In place of the cluster's name.
+    pub(in crate::workflow) name: Option<&'a str>,
+    /// The file's environment for processes.
+    pub(in crate::workflow) env: Vec<(String, String)>,
+}
+
+/// What is wrong, found on the way.
+pub(super) struct Findings<'a> {
+    root: &'a Node,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Findings<'_> {
+    /// Something is wrong at a path.
+    pub(super) fn wrong(&mut self, path: &Path, what: impl Into<String>) {
+        self.problems.push(Problem::at(self.root.find(path), what));
+    }
+
+    /// Does what a path leads to stand in an imported file?
+    pub(super) fn is_imported(&self, path: &Path) -> bool {
+        self.root.find(path).file != self.root.place.file
+    }
+
+    /// Something is wrong at a path, with what would be right.
+    pub(super) fn wrong_with(&mut self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(Problem::at(self.root.find(path), what).help(help));
+    }
+}
+
+/// Plans one case; what is wrong goes to `problems`. `whole`: nothing is left out of the tree that the tasks could need.
+pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, problems: &mut Vec<Problem>) -> Option<Plan> {
+    let read = decode::<Case>(root, problems);
+    let case = read.value?;
+    let mut findings = Findings { root, problems };
+    let topology = topology(&case.cluster, named.name, &mut findings);
+    if case.tasks.is_empty() && whole && read.whole {
+        findings.wrong(&Path::default().key("tasks"), "there is no task");
+    }
+    // What was left out may have been what a task lacks now.
+    if !whole || !read.whole {
+        return None;
+    }
+    let tasks = steps::tasks(&case.tasks, named, &mut findings);
+    let topology = topology?;
+    check::known_bad(&case.known_bad, &tasks, &mut findings);
+    check::tasks(&tasks, &topology, &mut findings);
+    let stem = named.file.file_stem().unwrap_or_default().to_string_lossy();
+    let choice = named.choice.iter().fold(String::new(), |text, (name, value)| format!("{text} {name}={value}"));
+    Some(Plan {
+        file: named.file.display().to_string(),
+        case: format!("{stem}{choice}"),
+        choice: named.choice.to_vec(),
+        summary: case.summary,
+        cluster: case.cluster,
+        topology,
+        known_bad: case.known_bad,
+        tasks: tasks.into_iter().map(|(_, task)| task).collect(),
+    })
+}
+
+fn topology(spec: &ClusterSpec, name: Option<&str>, findings: &mut Findings<'_>) -> Option<Topology> {
+    let cluster = Path::default().key("cluster");
+    let tell = |all: Vec<TopologyError>| {
+        for error in all {
+            let key = match &error {
+                TopologyError::NoControlPlane | TopologyError::TooMany { .. } => "controlPlanes",
+                TopologyError::BadName { .. } | TopologyError::LongName { .. } => "name",
+                TopologyError::BadSubnet { .. } => "subnet",
+            };
+            findings.wrong(&cluster.key(key), error.to_string());
+        }
+    };
+    Topology::of(spec, name).map_err(tell).ok()
+}
