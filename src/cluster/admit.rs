@@ -78,7 +78,15 @@ async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
     Ok(match node.agent().ask(get(node, "/readyz"), ASK).await? {
         Said::Answer { status: 200, .. } => None,
         Said::Answer { status, body } => Some(format!("{status} {}", body.lines().last().unwrap_or_default())),
-        other => Some(format!("{other:?}")),
+        other @ (Said::Hello { .. }
+        | Said::Started { .. }
+        | Said::Line { .. }
+        | Said::Exited { .. }
+        | Said::Sample { .. }
+        | Said::Members { .. }
+        | Said::Used { .. }
+        | Said::Done
+        | Said::Failed { .. }) => Some(format!("{other:?}")),
     })
 }
 

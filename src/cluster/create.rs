@@ -146,18 +146,26 @@ pub struct Creation<'a> {
     pub stop: &'a Stop,
 }
 
+impl Creation<'_> {
+    /// What all that is made carries.
+    pub(super) fn labels(&self) -> Labels {
+        let mut labels = label::common(self.run, &self.topology.name, self.lifetime);
+        if let Some(file) = self.kubeconfig.and_then(|file| std::path::absolute(file).ok()) {
+            labels.insert(label::KUBECONFIG.into(), file.display().to_string());
+        }
+        labels
+    }
+}
+
 /// Makes network, nodes and load balancer, everything at once after the network.
 ///
 /// # Errors
 /// The first error; the others' work is awaited, so that nothing is made behind the caller's back.
 pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
-    let Creation { topology, images, run, lifetime, runtime, events, .. } = *creation;
+    let Creation { topology, images, runtime, events, .. } = *creation;
     let began = Stamp::now();
     super::inventory::refuse_taken(topology, runtime.as_ref()).await?;
-    let mut labels = label::common(run, &topology.name, lifetime);
-    if let Some(file) = creation.kubeconfig.and_then(|file| std::path::absolute(file).ok()) {
-        labels.insert(label::KUBECONFIG.into(), file.display().to_string());
-    }
+    let labels = creation.labels();
     let secrets = Secrets { token: format!("{}.{}", random::word(6)?, random::word(16)?), certificate_key: random::hex(32)? };
     let subnet = network::create(runtime.as_ref(), &topology.name, topology.subnet, label::with_role(labels.clone(), "network")).await?;
     let maker = Maker { creation, labels: &labels, subnet };

@@ -10,7 +10,6 @@ use super::create::{Cluster, CreateError, Creation, Maker, free_ports};
 use super::topology::NodePlace;
 use crate::node::NodeError;
 use crate::runtime::api::Subnet;
-use crate::runtime::label;
 
 impl Cluster {
     /// Makes nodes at these places of the creation's topology, all at once; returns the cluster with them.
@@ -18,7 +17,7 @@ impl Cluster {
     /// # Errors
     /// The first error; the others' work is awaited. What was made is still there, with the run's label.
     pub async fn grow(&self, creation: &Creation<'_>, places: &[NodePlace]) -> Result<Self, CreateError> {
-        let labels = label::common(creation.run, &self.name, creation.lifetime);
+        let labels = creation.labels();
         let maker = Maker { creation, labels: &labels, subnet: Subnet::of(self.first().address) };
         let ports = free_ports(places.len()).await?;
         let mut making = JoinSet::new();

@@ -18,13 +18,17 @@ const GRACE: Duration = Duration::from_secs(10);
 /// [`StepError::NotStarted`] with the system's words; [`StepError::Command`] for anything but exit code 0.
 pub async fn cmd(world: &World, index: usize, program: &Program, stop: &Stop) -> Result<(), StepError> {
     let redact = world.redactor();
+    let (mut out, mut err) = (redact.lines(), redact.lines());
     let mut program = program.clone();
     if let Some(artifacts) = world.artifacts().and_then(|dir| absolute(dir).ok()) {
         // before the task's own, so that they win
         program.env.insert(0, ("ARTIFACTS".into(), artifacts.display().to_string()));
     }
     let ran = process::run(&program, GRACE, stop, |pipe, line| {
-        let line = redact.apply(&line);
+        let line = match pipe {
+            Pipe::Out => out.apply(&line),
+            Pipe::Err => err.apply(&line),
+        };
         world.events.tell(Event::Output { index, node: String::new(), error: pipe == Pipe::Err, line });
     });
     let ran = ran.await;

@@ -18,7 +18,7 @@ pub async fn copy_in(world: &World, from: &Path, nodes: &Selector, to: &str, all
     let cluster = world.cluster()?;
     let nodes = select(&cluster, nodes, allow_empty).await?;
     let copied = each("copy", &nodes, false, stop, async |node| {
-        let failed = |why| StepError::Copy { from: from.display().to_string(), to: format!("{}:{to}", node.name), why };
+        let failed = |why| StepError::Copy { from: from.display().to_string(), to: format!("{}:{to}", node.name), why: Box::new(why) };
         node.copy_in(from, to).await.map_err(failed)
     });
     copied.await
@@ -35,7 +35,7 @@ pub async fn copy_out(world: &World, node: &Selector, from: &str, to: &Path) -> 
         let names = nodes.iter().map(|node| node.name.clone()).collect();
         return Err(StepError::SelectsMany { selector: node.to_string(), names });
     };
-    let failed = |why| StepError::Copy { from: format!("{}:{from}", node.name), to: to.display().to_string(), why };
+    let failed = |why| StepError::Copy { from: format!("{}:{from}", node.name), to: to.display().to_string(), why: Box::new(why) };
     let left_out = node.copy_out(from, to).await.map_err(failed)?;
     if !left_out.is_empty() {
         let text = format!("copy of {}:{from} leaves out {}", node.name, left_out.join("; "));

@@ -96,7 +96,7 @@ pub enum StepError {
         /// To where.
         to: String,
         /// Why not.
-        why: NodeError,
+        why: Box<NodeError>,
     },
     /// A step failed on some nodes.
     #[error("{step} failed on {} of {of} nodes{}{}", failures.len(), list(.failures), not_tried(.untried))]

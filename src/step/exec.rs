@@ -35,6 +35,7 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
     };
     let env = exec.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
     let mut process = node.agent().run_with(argv, env);
+    let (mut out, mut err) = (redact.lines(), redact.lines());
     let (mut search, mut last) = (Search::new(exec.output.as_ref()), VecDeque::new());
     let mut stopped = false;
     let how = loop {
@@ -51,7 +52,10 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
         match output {
             Ok(Output::Line { pipe, text, .. }) => {
                 search.line(&text);
-                let line = redact.apply(&text);
+                let line = match pipe {
+                    Pipe::Out => out.apply(&text),
+                    Pipe::Err => err.apply(&text),
+                };
                 if last.len() == SHOWN {
                     last.pop_front();
                 }
@@ -72,7 +76,7 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
     if how.is_empty() {
         return Ok(());
     }
-    let lines = last.iter().map(|line| format!("\n  {line}")).collect::<String>();
+    let lines = last.iter().fold(String::new(), |text, line| text + "\n    " + line);
     let how = if lines.is_empty() { format!("{how}; it said nothing") } else { format!("{how}; its last lines:{lines}") };
     Err(StepError::Command { what, how })
 }
@@ -144,7 +148,9 @@ mod tests {
         let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
         let wanted = OutputWanted { contains: owned(contains), lacks: owned(lacks) };
         let mut search = Search::new(Some(&wanted));
-        lines.iter().for_each(|line| search.line(line));
+        for line in lines {
+            search.line(line);
+        }
         search.wrong()
     }
 

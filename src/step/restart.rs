@@ -26,7 +26,7 @@ const EVERY: Duration = Duration::from_millis(200);
 const KUBELET: &str = r#"[ "$(systemctl show -p ActiveState --value kubelet)" = active ] || exit 0
 pid=$(systemctl show -p MainPID --value kubelet); [ "$pid" = 0 ] || echo "$pid""#;
 /// Restarts it; systemd starts what was killed by itself.
-const END_KUBELET: &str = r#"case $2 in kill) systemctl kill -s KILL kubelet ;; *) systemctl restart kubelet ;; esac"#;
+const END_KUBELET: &str = "case $2 in kill) systemctl kill -s KILL kubelet ;; *) systemctl restart kubelet ;; esac";
 /// The running container of this name; nothing when there is none.
 const CONTAINER: &str = r#"crictl ps --state running --name "^$1\$" -q 2>/dev/null | head -n 1"#;
 /// Ends the container's process; the kubelet starts another container.

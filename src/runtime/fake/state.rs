@@ -169,7 +169,8 @@ impl State {
         let missing = || (Fault::NotFound, format!("Could not find the file {path} in container {name}"));
         let bytes = self.file(name, path).ok_or_else(missing)?;
         let mut archive = Archive::default();
-        let packed = archive.file(path, 0o644, bytes).map(drop).and_then(|()| archive.finish());
+        // named as by Docker: without the folders above
+        let packed = archive.file(path.rsplit('/').next().unwrap_or(path), 0o644, bytes).map(drop).and_then(|()| archive.finish());
         packed.map_err(|e| (Fault::Other, e.to_string()))
     }
 

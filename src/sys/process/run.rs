@@ -133,7 +133,7 @@ pub async fn run(program: &Program, grace: Duration, stop: &Stop, mut hear: impl
     };
     let _ = timeout(DRAIN, async {
         while output.is_open() {
-            output.more(&mut hear).await
+            output.more(&mut hear).await;
         }
     })
     .await;

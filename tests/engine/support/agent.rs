@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use joinder::agent::{Call, Pipe, Reply, Request, Said};
-use joinder::event::Usage;
+use joinder::event::{MemberId, Usage};
 use joinder::runtime::fake::{Process, Program};
 use joinder::sys::clock::Stamp;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -30,6 +30,8 @@ pub(crate) enum Script {
     NoApi,
     /// `init` has its API server ready, but does not end: it cannot reach it through the load balancer.
     WaitsForBalancer,
+    /// `reset` ends well, but only warns that the member is still there.
+    LeavesMember,
 }
 
 /// Plays all nodes of all clusters. Clones are the same.
@@ -44,6 +46,13 @@ struct Inner {
     /// Nodes whose agent never greets.
     mute: Vec<String>,
     cancelled: Vec<String>,
+    /// What programs say, and how they end, by name and node.
+    programs: BTreeMap<(String, String), (Vec<String>, i32)>,
+    /// How often something in a node was restarted, by node and name.
+    restarts: BTreeMap<(String, String), usize>,
+    /// What does not come back once it was ended.
+    gone: Vec<(String, String)>,
+    leaderless: bool,
 }
 
 impl Nodes {
@@ -60,6 +69,22 @@ impl Nodes {
     /// Nodes on which kubeadm was told to end.
     pub(crate) fn cancelled(&self) -> Vec<String> {
         self.lock().cancelled.clone()
+    }
+
+    /// This program says so on this node, and ends with this code; others say nothing and end with 0.
+    pub(crate) fn program(&self, node: &str, name: &str, lines: &[&str], code: i32) {
+        let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+        self.lock().programs.insert((node.to_owned(), name.to_owned()), (lines, code));
+    }
+
+    /// No member knows a leader any more, in any cluster.
+    pub(crate) fn no_leader(&self) {
+        self.lock().leaderless = true;
+    }
+
+    /// This part of the node does not come back when it is restarted.
+    pub(crate) fn stays_down(&self, node: &str, part: &str) {
+        self.lock().gone.push((node.to_owned(), part.to_owned()));
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -134,8 +159,9 @@ impl One {
         let failed = |why| Said::Failed { why };
         let last = match call {
             Call::Hello => Said::Hello { version: env!("CARGO_PKG_VERSION").into(), now: Stamp::now() },
-            Call::Run { argv, .. } if argv[0] == "kubeadm" => self.kubeadm(&argv[1]).await,
-            Call::Run { .. } => Said::Exited { code: Some(0), signal: None },
+            Call::Run { argv, .. } if argv[0] == "kubeadm" => self.kubeadm(&argv).await,
+            Call::Run { argv, .. } if argv.len() > 3 && argv[0] == "sh" && argv[3] == "joinder" => self.script(&argv[2], &argv[4..]),
+            Call::Run { argv, .. } => self.program(&argv).await,
             Call::Dial { .. } | Call::Cancel { .. } => Said::Done,
             Call::Get { path, .. } => match self.nodes.cluster(&self.node, |k| k.get(&self.node, &path)) {
                 Ok((status, body)) => Said::Answer { status, body },
@@ -156,7 +182,10 @@ impl One {
     async fn watch(&self, every: Duration) -> Said {
         let mut before = None;
         loop {
-            let sample = self.nodes.cluster(&self.node, |k| k.sample(&self.node));
+            let mut sample = self.nodes.cluster(&self.node, |k| k.sample(&self.node));
+            if let (Some(status), true) = (&mut sample.status, self.nodes.lock().leaderless) {
+                status.leader = MemberId(0);
+            }
             if before.as_ref().is_none_or(|before| sample.differs(before)) {
                 self.say(Said::Sample { sample: sample.clone() });
                 before = Some(sample);
@@ -168,10 +197,62 @@ impl One {
         }
     }
 
-    async fn kubeadm(&self, command: &str) -> Said {
+    /// joinder's own scripts, by what they do.
+    fn script(&self, script: &str, args: &[String]) -> Said {
+        let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
+        let part = if script.contains("systemctl") { "kubelet".to_owned() } else { arg(0) };
+        let say = |text: String| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text });
+        if script.contains("delete node") {
+            self.nodes.cluster(&self.node, |k| k.unregister(&arg(2)));
+        } else if script.contains("readlink") {
+            say(arg(0));
+        } else if script.contains("crictl inspect") || script.contains("systemctl restart") {
+            // a container's id begins with its name
+            let part = part.split('/').next().unwrap_or_default().to_owned();
+            *self.nodes.lock().restarts.entry((self.node.clone(), part)).or_default() += 1;
+        } else if script.contains("crictl ps") || script.contains("systemctl show") {
+            let nodes = self.nodes.lock();
+            let key = (self.node.clone(), part);
+            let count = nodes.restarts.get(&key).copied().unwrap_or(0);
+            if count == 0 || !nodes.gone.contains(&key) {
+                say(format!("{}/{count}", key.1));
+            }
+        }
+        Said::Exited { code: Some(0), signal: None }
+    }
+
+    async fn program(&self, argv: &[String]) -> Said {
+        let found = self.nodes.lock().programs.get(&(self.node.clone(), argv[0].clone())).cloned();
+        if argv[0] == "missing" {
+            return Said::Failed { why: "cannot start missing: No such file or directory (os error 2)".into() };
+        }
+        if argv[0] == "endless" {
+            self.stop.cancelled().await;
+            self.nodes.lock().cancelled.push(self.node.clone());
+            return Said::Exited { code: None, signal: Some(15) };
+        }
+        let (lines, code) = found.unwrap_or_default();
+        for line in lines {
+            self.line(&line).await;
+        }
+        Said::Exited { code: Some(code), signal: None }
+    }
+
+    async fn kubeadm(&self, argv: &[String]) -> Said {
         self.say(Said::Started { pid: 42 });
         let script = self.nodes.lock().scripts.get(&self.node).cloned();
-        let work = async { if command == "init" { self.init(script.as_ref()).await } else { self.join(script.as_ref()).await } };
+        let skipped = argv.iter().position(|arg| arg == "--skip-phases").map(|at| argv[at + 1].clone()).unwrap_or_default();
+        let work = async {
+            match (argv[1].as_str(), argv[2].as_str()) {
+                ("init", _) => self.init(script.as_ref()).await,
+                ("reset", _) => self.reset(script.as_ref()).await,
+                ("join", "phase") => self.join(script.as_ref(), [false, true, false]).await,
+                _ => {
+                    self.join(script.as_ref(), [!skipped.contains("preflight"), skipped.is_empty(), !skipped.contains("kubelet-wait")])
+                        .await
+                }
+            }
+        };
         tokio::pin!(work);
         let code = tokio::select! {
             code = &mut work => Some(code),
@@ -200,7 +281,7 @@ impl One {
                 Some(1)
             }
             Script::Hangs | Script::Stubborn => std::future::pending().await,
-            Script::NoApi | Script::WaitsForBalancer => None,
+            Script::NoApi | Script::WaitsForBalancer | Script::LeavesMember => None,
         }
     }
 
@@ -225,17 +306,52 @@ impl One {
         0
     }
 
-    async fn join(&self, script: Option<&Script>) -> i32 {
-        self.line("[preflight] Reading configuration from the cluster").await;
-        self.line("[kubelet-start] Starting the kubelet").await;
+    async fn reset(&self, script: Option<&Script>) -> i32 {
+        self.line("[reset] Stopping the kubelet service").await;
+        if let Some(code) = self.misbehave(script).await {
+            return code;
+        }
+        if script == Some(&Script::LeavesMember) {
+            self.line("Failed to remove etcd member: context deadline exceeded, please manually remove this etcd member").await;
+        } else {
+            self.nodes.cluster(&self.node, |k| k.leave(&self.node));
+        }
+        0
+    }
+
+    /// The phases before etcd's, etcd's, and those after it.
+    async fn join(&self, script: Option<&Script>, [before, etcd, after]: [bool; 3]) -> i32 {
+        if before {
+            if self.nodes.cluster(&self.node, |k| k.is_registered(&self.node)) {
+                let error = "error execution phase kubelet-start: a Node with this name and status \"Ready\" already exists in the cluster";
+                self.line(error).await;
+                return 1;
+            }
+            self.line("[preflight] Reading configuration from the cluster").await;
+            self.line("[kubelet-start] Starting the kubelet").await;
+        }
         if !self.node.contains("-control-plane-") {
             self.nodes.cluster(&self.node, |k| k.register(&self.node));
             return 0;
         }
-        self.line("[etcd] Announced new etcd member joining to the existing etcd cluster").await;
-        if let Some(code) = self.misbehave(script).await {
-            return code;
+        if etcd {
+            self.line("[etcd] Announced new etcd member joining to the existing etcd cluster").await;
+            if let Some(code) = self.misbehave(script).await {
+                return code;
+            }
+            self.etcd().await;
         }
+        if after {
+            self.line("[mark-control-plane] Marking the node as control-plane").await;
+            self.nodes.cluster(&self.node, |k| {
+                k.serve_api(&self.node);
+                k.register(&self.node);
+            });
+        }
+        0
+    }
+
+    async fn etcd(&self) {
         while let Err(why) = self.nodes.cluster(&self.node, |k| k.add_learner(&self.node)) {
             self.line(why).await;
         }
@@ -243,11 +359,7 @@ impl One {
         self.nodes.cluster(&self.node, |k| k.start(&self.node));
         sleep(Duration::from_millis(500)).await;
         self.nodes.cluster(&self.node, |k| k.promote(&self.node));
-        self.line("[mark-control-plane] Marking the node as control-plane").await;
-        self.nodes.cluster(&self.node, |k| {
-            k.serve_api(&self.node);
-            k.register(&self.node);
-        });
-        0
+        // kubeadm looks for the whole cluster's health before it goes on
+        self.line("[etcd] Waiting for the new etcd member to join the cluster").await;
     }
 }

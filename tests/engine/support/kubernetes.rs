@@ -15,6 +15,8 @@ pub(super) struct Kubernetes {
     apis: BTreeSet<String>,
     /// Node objects, all Ready.
     nodes: BTreeSet<String>,
+    /// Members that there were so far: an id is never given again.
+    ids: u64,
 }
 
 impl Kubernetes {
@@ -36,7 +38,8 @@ impl Kubernetes {
     }
 
     fn add(&mut self, node: &str, learner: bool) {
-        let id = MemberId(self.members.len() as u64 + 1);
+        self.ids += 1;
+        let id = MemberId(self.ids);
         let peer_urls = vec![format!("https://{node}:2380")];
         self.members.insert(node.to_owned(), Member { id, name: String::new(), peer_urls, learner });
     }
@@ -55,6 +58,20 @@ impl Kubernetes {
 
     pub(super) fn serve_api(&mut self, node: &str) {
         self.apis.insert(node.to_owned());
+    }
+
+    /// `kubeadm reset`: no member and no API server, but a Node object.
+    pub(super) fn leave(&mut self, node: &str) {
+        self.members.remove(node);
+        self.apis.remove(node);
+    }
+
+    pub(super) fn unregister(&mut self, node: &str) {
+        self.nodes.remove(node);
+    }
+
+    pub(super) fn is_registered(&self, node: &str) -> bool {
+        self.nodes.contains(node)
     }
 
     pub(super) fn register(&mut self, node: &str) {

@@ -5,4 +5,4 @@ mod kubernetes;
 mod rig;
 
 pub(crate) use agent::{Nodes, Script};
-pub(crate) use rig::{Ran, Rig, plan, workflow};
+pub(crate) use rig::{Ran, Rig, alone, numbered, plan, task, with, with_size, workflow};

@@ -10,9 +10,10 @@ use joinder::runner::{self, CaseResult};
 use joinder::runtime::deadline::{Deadline, Limits};
 use joinder::runtime::fake::FakeEngine;
 use joinder::runtime::label::{self, Labels, Lifetime};
+use joinder::spec::Expectations;
 use joinder::step::World;
 use joinder::sys::stop::Stop;
-use joinder::workflow::{self, Plan, Request};
+use joinder::workflow::{self, Plan, PlannedTask, Request, Step};
 use tokio::time::Instant;
 
 use super::Nodes;
@@ -42,6 +43,61 @@ pub(crate) fn workflow(name: &str, order: &str) -> Plan {
     ))
 }
 
+/// A task with nothing but a step; [`with`] counts it.
+pub(crate) fn task(name: &str, step: Step) -> PlannedTask {
+    PlannedTask {
+        index: 0,
+        name: name.to_owned(),
+        step,
+        limit: Duration::from_mins(5),
+        force: false,
+        ignore_error: false,
+        description: String::new(),
+        when: None,
+        faults: Vec::new(),
+        expect: Expectations::default(),
+    }
+}
+
+/// A cluster `one` of three control planes and a worker that has joined, then these tasks.
+pub(crate) fn with(tasks: Vec<PlannedTask>) -> Plan {
+    with_size(3, 1, tasks)
+}
+
+/// The same of another size.
+pub(crate) fn with_size(control_planes: u8, workers: u8, tasks: Vec<PlannedTask>) -> Plan {
+    let join = if control_planes + workers > 1 { ", {name: join, join: {}}" } else { "" };
+    let mut plan = plan(&format!(
+        "{{version: 2, cluster: {{name: one, controlPlanes: {control_planes}, workers: {workers}, loadBalancer: true}},
+          tasks: [{{name: init, init: {{}}}}{join}]}}"
+    ));
+    plan.tasks.extend(tasks);
+    numbered(plan)
+}
+
+/// Without the making of a cluster: for steps that need none.
+pub(crate) fn alone(tasks: Vec<PlannedTask>) -> Plan {
+    let mut plan = with_size(1, 0, tasks);
+    plan.tasks.remove(0);
+    numbered(plan)
+}
+
+/// The same tasks, counted as a plan counts them.
+pub(crate) fn numbered(mut plan: Plan) -> Plan {
+    let mut index = 0;
+    for task in &mut plan.tasks {
+        index += 1;
+        task.index = index;
+        if let Step::Group { tasks, .. } = &mut task.step {
+            for inner in tasks {
+                index += 1;
+                inner.index = index;
+            }
+        }
+    }
+    plan
+}
+
 /// What a run came to.
 pub(crate) struct Ran {
     pub(crate) result: CaseResult,
@@ -59,6 +115,28 @@ impl Ran {
     pub(crate) fn outcomes(&self) -> Vec<Outcome> {
         let end = |e: &Event| if let Event::TaskFinished { outcome, .. } = e { Some(outcome.clone()) } else { None };
         self.events.iter().filter_map(end).collect()
+    }
+
+    /// How the task of this name ended.
+    pub(crate) fn outcome(&self, task: &str) -> Outcome {
+        let end =
+            |e: &Event| if let Event::TaskFinished { name, outcome, .. } = e { (name == task).then(|| outcome.clone()) } else { None };
+        self.events.iter().find_map(end).expect("a task of that name")
+    }
+
+    /// Notes and warnings.
+    pub(crate) fn told(&self) -> String {
+        let text = |e: &Event| if let Event::Note { text } | Event::Warning { text } = e { Some(text.clone()) } else { None };
+        self.events.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Lines of commands: `node: line`, standard error with an exclamation mark.
+    pub(crate) fn output(&self) -> Vec<String> {
+        let line = |e: &Event| {
+            let Event::Output { node, error, line, .. } = e else { return None };
+            Some(format!("{node}{} {line}", if *error { "!" } else { ":" }))
+        };
+        self.events.iter().filter_map(line).collect()
     }
 
     /// Why the first task failed that did.
@@ -82,13 +160,22 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new() -> Self {
+        Self::with_kubernetes("v1.36.3")
+    }
+
+    /// With nodes of this version.
+    pub(crate) fn with_kubernetes(version: &str) -> Self {
         let nodes = Nodes::default();
         let engine = FakeEngine::new(Arc::new(nodes.clone()));
         let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
         engine.add_image(
             "node",
             Labels::new(),
-            [file("/kind/version", "v1.36.3\n"), file("/etc/kubernetes/pki/ca.crt", "CA"), file("/etc/kubernetes/admin.conf", ADMIN)],
+            [
+                file("/kind/version", &format!("{version}\n")),
+                file("/etc/kubernetes/pki/ca.crt", "CA"),
+                file("/etc/kubernetes/admin.conf", ADMIN),
+            ],
         );
         engine.add_image("balancer", Labels::new(), []);
         Self { engine, nodes }
@@ -101,6 +188,11 @@ impl Rig {
 
     /// Runs a plan and keeps the cluster where `retain`.
     pub(crate) async fn run_and(&self, plan: &Plan, id: &str, stop: &Stop, retain: bool) -> Ran {
+        self.run_timed(plan, id, stop, retain, AFTER).await
+    }
+
+    /// Looks for what is left some time after the run; a real clock has none to spare.
+    pub(crate) async fn run_timed(&self, plan: &Plan, id: &str, stop: &Stop, retain: bool, after: Duration) -> Ran {
         let events = Bus::new();
         let mut heard = events.subscribe();
         let logs = tempfile::tempdir().expect("a folder");
@@ -114,7 +206,7 @@ impl Rig {
             lifetime: Lifetime::Process,
             limits: CreateLimits::default(),
             removal: Duration::from_mins(2),
-            logs: Some(logs.path().to_owned()),
+            logs: Some(logs.path().join("nodes")),
             kubeconfig: Some(kubeconfig.clone()),
             runtime: Arc::new(Deadline::new(Arc::new(self.engine.clone()), Limits::default())),
             events: events.clone(),
@@ -127,15 +219,18 @@ impl Rig {
         let took = began.elapsed();
         assert!(world.observer.is_none(), "nobody watches after the end");
         drop(world);
-        tokio::time::sleep(AFTER).await;
+        tokio::time::sleep(after).await;
         events.close();
         let mut told = Vec::new();
         while let Some(next) = heard.recv().await {
             told.push(next.event);
         }
-        let finished: Vec<usize> =
+        let mut finished: Vec<usize> =
             told.iter().filter_map(|e| if let Event::TaskFinished { index, .. } = e { Some(*index) } else { None }).collect();
-        assert_eq!(finished, (1..=plan.tasks.len()).collect::<Vec<_>>(), "each task is told to be finished exactly once");
+        finished.sort_unstable();
+        let inner = |task: &PlannedTask| if let Step::Group { tasks, .. } = &task.step { tasks.len() } else { 0 };
+        let all = plan.tasks.iter().map(|task| 1 + inner(task)).sum::<usize>();
+        assert_eq!(finished, (1..=all).collect::<Vec<_>>(), "each task is told to be finished exactly once");
         let left = self.engine.holds(&[format!("{}={id}", label::RUN)]);
         Ran { result, events: told, took, left, kubeconfig: std::fs::read_to_string(kubeconfig).ok() }
     }
