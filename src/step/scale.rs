@@ -67,7 +67,6 @@ async fn make(world: &mut World, wanted: Topology, new: &[NodePlace], stop: &Sto
         overrides: &world.overrides,
         run: &world.run,
         lifetime: world.lifetime,
-        kubeconfig: world.kubeconfig.as_deref(),
         limits: &world.limits,
         kubeconfig: world.kubeconfig.as_deref(),
         runtime: &world.runtime,
