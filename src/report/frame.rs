@@ -180,6 +180,12 @@ mod tests {
     }
 
     #[test]
+    fn tasks_of_a_group_stand_below_it() {
+        let text = drawn(&Script::grouped(), 60, 24);
+        assert!(text.starts_with("▶ together ") && text.contains("\n  ▶ join others ") && text.contains("\n  ▶ exec in all "), "{text}");
+    }
+
+    #[test]
     fn the_smallest_terminals_and_hostile_names_break_nothing() {
         let mut script = Script::hostile();
         script.told.truncate(5);

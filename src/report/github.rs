@@ -35,6 +35,11 @@ pub(super) fn closed(case: &Case) -> String {
     text
 }
 
+/// A run that ended before its first case.
+pub(super) fn without_case(exit: u8) -> String {
+    format!("::error title=joinder::joinder ended with exit code {exit} before its first case began; the lines below say why\n")
+}
+
 /// `text` in which no line is a command. What is before the first `::` of a line is looked at for anything that is to be seen:
 /// readers differ in what they take for a space.
 pub(super) fn neutral(text: &str) -> String {
@@ -93,6 +98,9 @@ fn property(text: &str) -> String {
 
 /// The Markdown that goes to `$GITHUB_STEP_SUMMARY`.
 pub(super) fn step_summary(run: &Run) -> String {
+    if run.done.is_empty() {
+        return "### joinder: ended before its first case\n".to_owned();
+    }
     let mut text = format!("### joinder: {}\n\n| case | came to | tasks | time |\n|---|---|---|---|\n", markdown(&frame::cases(run)));
     for case in &run.done {
         let name = if case.name.is_empty() { &case.file } else { &case.name };

@@ -110,8 +110,8 @@ fn of_task(task: &Task, case: &Case, now: Stamp) -> Vec<Testcase> {
     let (result, took, ignored) = match &task.state {
         State::Waiting => (Ending::Skipped("it did not run".into()), Duration::ZERO, None),
         State::Running { began } => {
-            let took = now.since(*began);
-            (Ending::Error(format!("it ran for {} when this was written, and joinder wrote no more", human(took))), took, None)
+            let why = "it ran when this was written; nothing came after it: joinder was killed, or broke";
+            (Ending::Error(why.into()), now.since(*began), None)
         }
         State::Ended { outcome, counts, took } => {
             let result = match outcome {

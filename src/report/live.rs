@@ -1,5 +1,7 @@
 //! The live view: lines above, and below them what is going on, drawn anew up to four times a second.
 
+use std::io::Write;
+
 use console::Term;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -34,8 +36,9 @@ impl Live {
 
     /// Lines that stay, above those that change.
     pub(super) fn say(&self, text: &str) {
+        // Not `println`: it fills lines up with spaces, which a narrower window breaks and a copy keeps.
         // Nobody reads it any more: the artifacts still tell.
-        let _ = self.all.println(text.strip_suffix('\n').unwrap_or(text));
+        self.all.suspend(|| drop(std::io::stderr().lock().write_all(text.as_bytes())));
     }
 
     /// What is going on now.

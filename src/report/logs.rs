@@ -118,10 +118,10 @@ fn rule() -> String {
 fn header(task: &Task) -> String {
     let plan = &task.plan;
     let rule = rule();
+    let description = if plan.description.is_empty() { String::new() } else { format!("{}\n", plain(&plan.description)) };
     format!(
-        "{rule}\n{}\n{}\n\ncommand : {}\ntimeout : {}\nforce   : {}\n{rule}\n",
+        "{rule}\n{}\n{description}\ncommand : {}\ntimeout : {}\nforce   : {}\n{rule}\n",
         names::task(plan.index, &plan.name),
-        plain(&plan.description),
         plain(&plan.what),
         human(plan.limit),
         plan.force
@@ -185,6 +185,21 @@ mod tests {
             ["task-01-init-log.txt", "task-02-join-log.txt", "task-03-delete-log.txt"]
         );
         insta::assert_snapshot!("log_join", files[1].1);
+    }
+
+    #[test]
+    fn kubeadms_lines_go_to_the_task_of_a_group_that_runs_it() {
+        let mut script = Script::grouped();
+        script.output(3, "", "mine");
+        script.kubeadm("n", "join");
+        script.kubeadm_line("n", "[etcd] joining");
+        script.ends(3, "exec in all", Outcome::Passed, false);
+        script.kubeadm_line("n", "[etcd] joined");
+        let files = written(&script);
+        let lines = |at: usize| files[at].1.lines().filter(|line| line.starts_with("n: ") || *line == "mine").collect::<Vec<_>>().join("|");
+        assert_eq!(lines(0), "");
+        assert_eq!(lines(1), "n: $ kubeadm join --config /kind/kubeadm.conf|n: [etcd] joining|n: [etcd] joined");
+        assert_eq!(lines(2), "mine");
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod view;
 
 pub use jsonl::{ArtifactError, Artifacts};
 pub use line::Verbosity;
+pub use mode::harmless;
 pub use summary::Summary;
 pub use tone::plain;
 pub use view::Reporter;

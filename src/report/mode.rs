@@ -23,14 +23,8 @@ pub(super) struct Around {
 impl Around {
     /// As it is.
     pub(super) fn look() -> Self {
-        let is_true = |name| env::var(name).is_some_and(|v| v == "true");
-        let reader = match (is_true("GITHUB_ACTIONS"), is_true("GITLAB_CI")) {
-            (true, _) => Reader::GitHub,
-            (false, true) => Reader::GitLab,
-            (false, false) => Reader::People,
-        };
         Self {
-            reader,
+            reader: Reader::look(),
             terminal: std::io::stderr().is_terminal(),
             in_ci: env::in_ci(),
             term: env::var("TERM"),
@@ -58,6 +52,23 @@ pub(super) enum Reader {
     People,
     GitHub,
     GitLab,
+}
+
+impl Reader {
+    /// As the environment says.
+    pub(super) fn look() -> Self {
+        let is_true = |name| env::var(name).is_some_and(|v| v == "true");
+        match (is_true("GITHUB_ACTIONS"), is_true("GITLAB_CI")) {
+            (true, _) => Self::GitHub,
+            (false, true) => Self::GitLab,
+            (false, false) => Self::People,
+        }
+    }
+}
+
+/// `text`, for standard error, with nothing in it that a CI system would take for a command.
+pub fn harmless(text: &str) -> String {
+    super::print::safe(text, Reader::look())
 }
 
 /// All that was decided.

@@ -172,10 +172,13 @@ impl Run {
             1..=5 => format!("; {}", nodes.join(", ")),
             more => format!("; {}, and {} more", nodes[..5].join(", "), more - 5),
         };
+        let groups: Vec<usize> = case.tasks.iter().filter_map(|task| task.plan.group).collect();
         let mut notices = Vec::new();
         for task in &mut case.tasks {
             if let State::Running { began } = task.state
                 && !task.slow
+                // it is as slow as its tasks, which say so
+                && !groups.contains(&task.plan.index)
                 && now.since(began) >= (task.plan.limit / 2).min(SLOW)
             {
                 task.slow = true;
@@ -399,7 +402,7 @@ mod tests {
         for (limit, slow_at) in [(20_u64, 10_u64), (300, 60)] {
             let mut script = Script::new();
             script.case_of(&[("join", limit)]);
-            let started = script.tell(Event::TaskStarted { index: 1, name: "join".into() });
+            let started = script.starts(1, "join");
             script.kubeadm("joinder-control-plane-2", "join");
             let mut run = run_of(&script);
             let after = |s: u64| Stamp { mono: started.at.mono + s * 1_000_000_000, ..started.at };
@@ -409,6 +412,15 @@ mod tests {
             assert!(notices[0].contains("joinder-control-plane-2 in join begins"), "{notices:?}");
             assert!(run.slow(after(slow_at + 1)).is_empty(), "twice");
         }
+    }
+
+    #[test]
+    fn a_group_leaves_it_to_its_tasks_to_be_slow() {
+        let mut script = Script::grouped();
+        script.ends(3, "exec in all", Outcome::Passed, false);
+        let notices = run_of(&script).slow(super::super::script::stamp(120_000));
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(notices[0].starts_with("slow: join others runs for"), "{notices:?}");
     }
 
     #[test]

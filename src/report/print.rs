@@ -17,6 +17,9 @@ pub(super) fn text(told: &Told, run: &Run, ended: Option<usize>, mode: Mode) -> 
     let at = at(told.at, run);
     let verbosity = if mode.view == View::Verbose { Verbosity::Verbose } else { Verbosity::Normal };
     let line = words(told, verbosity).map(|(tone, line)| shown(&at, tone, &line, mode));
+    if let (Event::RunFinished { exit, .. }, Reader::GitHub, true) = (&told.event, mode.reader, run.done.is_empty()) {
+        text += &github::without_case(*exit);
+    }
     let Some(case) = &run.case else { return text + &line.unwrap_or_default() };
     match &told.event {
         Event::CaseStarted { .. } => {
@@ -69,9 +72,9 @@ pub(super) fn notice(text: &str, now: Stamp, run: &Run, mode: Mode) -> String {
     shown(&at(now, run), Tone::Doubt, &format!("  {text}"), mode)
 }
 
-/// A line of ours, made safe for who reads it.
-pub(super) fn safe(text: &str, mode: Mode) -> String {
-    match mode.reader {
+/// Lines of ours, with nothing in them that who reads them would take for a command.
+pub(super) fn safe(text: &str, reader: Reader) -> String {
+    match reader {
         Reader::GitHub => github::neutral(text),
         Reader::People | Reader::GitLab => text.to_owned(),
     }
@@ -92,7 +95,7 @@ fn at(now: Stamp, run: &Run) -> String {
 }
 
 fn shown(at: &str, tone: Tone, line: &str, mode: Mode) -> String {
-    format!("{at}{}\n", paint(tone, &safe(&plain(line), mode), mode.colour))
+    format!("{at}{}\n", paint(tone, &safe(&plain(line), mode.reader), mode.colour))
 }
 
 /// A task that is in no group: sections do not overlap.
@@ -155,6 +158,12 @@ mod tests {
             assert_eq!(commands.len(), 4, "{commands:#?}");
             assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
         }
+    }
+
+    #[test]
+    fn github_hears_of_a_run_that_never_had_a_case() {
+        let text = printed(&Script::new().finish(4), mode(View::Plain, Reader::GitHub));
+        assert!(text.contains("\n::error title=joinder::joinder ended with exit code 4 before its first case began"), "{text}");
     }
 
     #[test]

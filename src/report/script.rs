@@ -270,6 +270,19 @@ impl Script {
         script.deleted(101, &["network joinder: it has endpoints"])
     }
 
+    /// A group of a join and a command, both of which run; the command began last.
+    pub(super) fn grouped() -> Self {
+        let mut script = Self::new();
+        script.case_of(&[("together", 600), ("join others", 300), ("exec in all", 300)]);
+        if let Some(Told { event: Event::CaseStarted { tasks, .. }, .. }) = script.told.last_mut() {
+            tasks.iter_mut().skip(1).for_each(|task| task.group = Some(1));
+        }
+        script.starts(1, "together");
+        script.starts(2, "join others");
+        script.starts(3, "exec in all");
+        script
+    }
+
     /// Three choices of a matrix: passed, failed, and one that was never judged to its end.
     pub(super) fn matrix() -> Self {
         let mut script = Self::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::frame;
 use super::line::{came_to, case_ended};
 use super::model::{Case, CaseEnd, Run, Seen, Task};
-use super::tone::{Tone, paint, plain, verdict, width};
+use super::tone::{Tone, fit, paint, plain, verdict, width};
 use crate::event::{Moment, Verdict, Work};
 use crate::sys::clock::human;
 
@@ -148,13 +148,17 @@ fn table(case: &Case) -> Vec<String> {
         return Vec::new();
     }
     let used: Vec<usize> = (0..COLUMNS.len()).filter(|&at| rows.iter().any(|(_, cells)| cells[at].is_some())).collect();
-    let longest = rows.iter().map(|(name, _)| width(name)).max().unwrap_or_default().max(4);
-    let line = |name: &str, cells: Vec<String>| {
-        let name = name.to_owned() + &" ".repeat(longest - width(name));
-        cells.iter().fold(name, |line, cell| line + &format!(" {cell:>9}"))
+    let mut grid = vec![[vec!["node".to_owned()], used.iter().map(|&at| COLUMNS[at].0.to_owned()).collect()].concat()];
+    for (name, cells) in rows {
+        grid.push([vec![name], used.iter().map(|&at| cells[at].map_or("-".into(), human)).collect()].concat());
+    }
+    let widths: Vec<usize> = (0..=used.len()).map(|at| grid.iter().map(|row| width(&row[at])).max().unwrap_or_default()).collect();
+    // Names to the left, times to the right.
+    let line = |row: Vec<String>| {
+        let cells = row.iter().zip(&widths).skip(1).map(|(cell, width)| format!("  {cell:>width$}"));
+        fit(&row[0], widths[0]) + &cells.collect::<String>()
     };
-    let mut lines = vec![line("node", used.iter().map(|&at| COLUMNS[at].0.to_owned()).collect())];
-    lines.extend(rows.iter().map(|(name, cells)| line(name, used.iter().map(|&at| cells[at].map_or("-".into(), human)).collect())));
+    let mut lines: Vec<String> = grid.into_iter().map(line).collect();
     lines.push(String::new());
     lines
 }

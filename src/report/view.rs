@@ -45,13 +45,19 @@ struct Files {
     logs: Logs,
 }
 
+impl Screen {
+    fn lines() -> Self {
+        Self::Lines(Box::new(std::io::stderr()))
+    }
+}
+
 impl Reporter {
     /// Shows events as fits the terminal, and keeps them in `artifacts` where given.
     pub fn new(artifacts: Option<Artifacts>, verbosity: Verbosity) -> Self {
         let mode = mode(&Around::look(), verbosity);
         let screen = match mode.view {
             View::Live => Screen::Live(Live::new()),
-            View::Plain | View::Verbose => Screen::Lines(Box::new(std::io::stderr())),
+            View::Plain | View::Verbose => Screen::lines(),
         };
         let files = artifacts.map(|artifacts| Files { logs: Logs::new(artifacts.dir()), artifacts });
         Self { files, mode, screen, run: Run::default() }
@@ -95,14 +101,15 @@ impl Reporter {
     fn end(mut self) -> Summary {
         if let Screen::Live(live) = &self.screen {
             live.close();
+            self.screen = Screen::lines();
         }
         let artifacts = self.files.as_mut().map(|files| files.artifacts.finish());
-        self.say(&print::safe(&summary::text(&self.run, artifacts.as_ref(), self.mode.colour), self.mode));
-        if let (Reader::GitHub, Some(path), false) = (self.mode.reader, env::var("GITHUB_STEP_SUMMARY"), self.run.done.is_empty()) {
+        self.say(&print::safe(&summary::text(&self.run, artifacts.as_ref(), self.mode.colour), self.mode.reader));
+        if let (Reader::GitHub, Some(path)) = (self.mode.reader, env::var("GITHUB_STEP_SUMMARY")) {
             let appended = OpenOptions::new().append(true).create(true).open(&path);
             let written = appended.and_then(|mut file| file.write_all(github::step_summary(&self.run).as_bytes()));
             if let Err(e) = written {
-                self.say(&print::safe(&format!("warning: cannot append to GITHUB_STEP_SUMMARY ({path}): {e}\n"), self.mode));
+                self.say(&print::safe(&format!("warning: cannot append to GITHUB_STEP_SUMMARY ({path}): {e}\n"), self.mode.reader));
             }
         }
         Summary { artifacts }
