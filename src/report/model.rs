@@ -31,8 +31,8 @@ pub(super) struct Case {
     pub(super) index: usize,
     pub(super) of: usize,
     pub(super) name: String,
-    /// Has it a matrix?
-    pub(super) chosen: bool,
+    /// The command that runs it again; may be empty.
+    repeat: String,
     pub(super) folder: String,
     pub(super) file: String,
     pub(super) image: String,
@@ -199,14 +199,14 @@ const SLOW: Duration = Duration::from_mins(1);
 
 impl Case {
     fn begin(told: &Told) -> Option<Self> {
-        let Event::CaseStarted { index, of, case, choice, folder, file, tasks, image, kubernetes, etcd, .. } = &told.event else {
+        let Event::CaseStarted { index, of, case, repeat, folder, file, tasks, image, kubernetes, etcd, .. } = &told.event else {
             return None;
         };
         Some(Self {
             index: *index,
             of: *of,
             name: case.clone(),
-            chosen: !choice.is_empty(),
+            repeat: repeat.clone(),
             folder: folder.clone(),
             file: file.clone(),
             image: image.clone(),
@@ -303,9 +303,8 @@ impl Case {
     }
 
     /// The command that runs it again, where a file of the user's made it.
-    pub(super) fn repeat(&self) -> Option<String> {
-        let choice = if self.chosen { format!(" --case {}", quoted(&self.name)) } else { String::new() };
-        (!self.name.is_empty()).then(|| format!("joinder run {}{choice}", quoted(&self.file)))
+    pub(super) fn repeat(&self) -> Option<&str> {
+        Some(self.repeat.as_str()).filter(|command| !command.is_empty())
     }
 
     /// So many of its verdicts.
@@ -373,12 +372,6 @@ impl Samples {
     }
 }
 
-/// A word as a shell reads it.
-pub(super) fn quoted(word: &str) -> String {
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::script::{Script, run_of};
@@ -421,12 +414,5 @@ mod tests {
         let notices = run_of(&script).slow(super::super::script::stamp(120_000));
         assert_eq!(notices.len(), 1, "{notices:?}");
         assert!(notices[0].starts_with("slow: join others runs for"), "{notices:?}");
-    }
-
-    #[test]
-    fn a_shell_reads_back_what_was_quoted() {
-        for (word, want) in [("a/b.yaml", "a/b.yaml"), ("x y", "'x y'"), ("it's", r"'it'\''s'"), ("", "''"), ("$(rm)", "'$(rm)'")] {
-            assert_eq!(quoted(word), want);
-        }
     }
 }

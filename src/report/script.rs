@@ -76,6 +76,9 @@ impl Script {
             of,
             case: case.into(),
             choice: choice.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            repeat: choice
+                .iter()
+                .fold("joinder run workflows/join/parallel.yaml".to_owned(), |text, (k, v)| format!("{text} --case {k}={v}")),
             folder: if of == 1 { String::new() } else { format!("{index:02}-case") },
             file: "workflows/join/parallel.yaml".into(),
             summary: "Two control planes join at once".into(),
