@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::protocol::Said;
 use super::serve::Answers;
 use crate::etcd::{Client, Credentials, EtcdError, Kind};
-use crate::event::{EtcdSample, Member};
+use crate::event::{EtcdSample, Member, MemberId};
 use crate::sys::clock::Stamp;
 
 const PKI: &str = "/etc/kubernetes/pki";
@@ -25,7 +25,7 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 pub(super) async fn watch(every: Duration, busy: Duration, answers: &Answers, stop: &CancellationToken) {
     let mut member = OwnMember::default();
     let mut told: Option<(EtcdSample, Instant)> = None;
-    let mut listed: Option<Stamp> = None;
+    let mut listed: Option<(MemberId, Stamp)> = None;
     let (mut looks, mut missed) = (0, 0);
     loop {
         let began = Instant::now();
@@ -39,8 +39,11 @@ pub(super) async fn watch(every: Duration, busy: Duration, answers: &Answers, st
         missed += u64::from(late);
         (sample.looks, sample.missed) = (looks, missed);
         if sample.members.is_some() {
-            sample.gap_ms = listed.map(|before| u64::try_from(sample.seen.since(before).as_millis()).unwrap_or(u64::MAX));
-            listed = Some(sample.seen);
+            // After a reset it is another member, which had no list before.
+            let id = sample.status.as_ref().map_or(MemberId(0), |status| status.id);
+            let before = listed.filter(|(of, _)| *of == id).map(|(_, at)| sample.seen.since(at));
+            sample.gap_ms = before.map(|gap| u64::try_from(gap.as_millis()).unwrap_or(u64::MAX));
+            listed = Some((id, sample.seen));
         }
         if told.as_ref().is_none_or(|(before, at)| sample.differs(before) || at.elapsed() >= HEARTBEAT) {
             answers.say(Said::Sample { sample: sample.clone() });

@@ -54,7 +54,7 @@ async fn leave(world: &mut World, node: &Node, stop: &Stop) -> Result<(), StepEr
     world.cluster = Some(Arc::new(cluster.without(&node.name)));
     world.topology.nodes.retain(|place| place.name != node.name);
     world.runtime.remove(&node.name).await.map_err(crate::node::NodeError::from)?;
-    world.events.tell(Event::Cleaned { removed: vec![format!("container {}", node.name)], left: Vec::new() });
+    world.events.tell(Event::Note { text: format!("{} has left, and its container is removed", node.name) });
     Ok(())
 }
 
