@@ -35,8 +35,12 @@ pub(super) fn resolve(
     let env_values = inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
     let mut resolver =
         Resolver { vars, env, sources, values: Values { vars: BTreeMap::new(), env: env_values }, open: Vec::new(), problems };
-    vars.keys().for_each(|name| resolver.resolve("vars", name));
-    env.keys().for_each(|name| resolver.resolve("env", name));
+    for name in vars.keys() {
+        resolver.resolve("vars", name);
+    }
+    for name in env.keys() {
+        resolver.resolve("env", name);
+    }
     resolver.values
 }
 

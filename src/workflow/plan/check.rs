@@ -75,7 +75,7 @@ fn exec(exec: &Exec, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
 fn copy(transfer: &Transfer, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
     match transfer {
         Transfer::In { nodes: selector, allow_empty, .. } => {
-            drop(look_up(selector, nodes, Empty::Allowed(*allow_empty), &path.key("to"), findings))
+            drop(look_up(selector, nodes, Empty::Allowed(*allow_empty), &path.key("to"), findings));
         }
         Transfer::Out { node, .. } => {
             let meant = look_up(node, nodes, Empty::Never, &path.key("from"), findings);

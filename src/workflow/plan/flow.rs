@@ -78,7 +78,7 @@ impl Flow {
                 needs(inited, "there is no Kubernetes to wait for by then", "`init`");
             }
             Step::Wait(Wait { until: Some(State::Running), .. }) | Step::Exec(_) | Step::Copy(_) | Step::Restart(_) | Step::Export(_) => {
-                needs(created, "there are no nodes by then", "`create` or `init`")
+                needs(created, "there are no nodes by then", "`create` or `init`");
             }
             Step::Delete => {
                 (self.created, self.inited) = (false, false);
