@@ -336,8 +336,9 @@ async fn what_is_restarted_runs_again_and_is_watched_again() {
         tasks.push(task("running", Step::Wait(wait(State::Running))));
         let ran = ran(&rig, tasks).await;
         assert_eq!(ran.result, CaseResult::default(), "{}", ran.reason());
+        let code = if how == Ending::Stop { 0 } else { 137 };
         for what in [
-            "one-control-plane-3",
+            &format!("container one-control-plane-3 has exited with code {code}, and"),
             "kubelet of one-control-plane-3",
             "etcd of one-control-plane-2",
             "kube-apiserver of one-control-plane-2",
