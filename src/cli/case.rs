@@ -64,12 +64,13 @@ pub(super) fn doubts(world: &World) {
 }
 
 /// The first event of a case.
-pub(super) fn started(plan: &Plan, world: &World, (index, of): (usize, usize), folder: &str) -> Event {
+pub(super) fn started(plan: &Plan, world: &World, (index, of): (usize, usize), folder: &str, repeat: String) -> Event {
     Event::CaseStarted {
         index,
         of,
         case: plan.case.clone(),
         choice: plan.choice.clone(),
+        repeat,
         folder: folder.to_owned(),
         file: plan.file.clone(),
         summary: plan.summary.clone(),

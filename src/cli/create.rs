@@ -106,7 +106,7 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
-    events.tell(case::started(plan, &world, (1, 1), ""));
+    events.tell(case::started(plan, &world, (1, 1), "", String::new()));
     case::doubts(&world);
     // Kept while it goes well; what a failure leaves is removed unless --retain.
     let mut result = runner::run(plan, &mut world, &signals.stop, true).await;

@@ -1,5 +1,7 @@
 //! From the command line to the verb.
 
+use std::panic::{self, AssertUnwindSafe};
+
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
@@ -23,10 +25,19 @@ pub fn main() -> Exit {
         Ok(runtime) => runtime,
         Err(e) => return diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("cannot start")),
     };
-    let exit = runtime.block_on(dispatch(cli));
+    let exit = guarded(|| runtime.block_on(dispatch(cli)));
     // A blocked read of standard input must not keep the process alive.
     runtime.shutdown_background();
     exit
+}
+
+/// A panic is an unexpected error, and not the exit code 101 that Rust would make of it, which means something else here.
+fn guarded(work: impl FnOnce() -> Exit) -> Exit {
+    // Nothing that was in use is looked at again.
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        diag::say("error: joinder itself is broken: please report the lines above. `joinder gc` removes what this run has left");
+        Exit::Unexpected
+    })
 }
 
 async fn dispatch(cli: Cli) -> Exit {
@@ -60,5 +71,16 @@ async fn serve() -> Exit {
     match crate::agent::serve(tokio::io::stdin(), tokio::io::stdout()).await {
         Ok(()) => Exit::Passed,
         Err(e) => diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("the agent cannot read its input")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_unexpected_error() {
+        assert_eq!(guarded(|| panic!("a test's")).code(), 1);
+        assert_eq!(guarded(|| Exit::Undecided), Exit::Undecided);
     }
 }

@@ -15,6 +15,7 @@ use crate::report::{Artifacts, Reporter, Verbosity, plain};
 use crate::runner::{self, CaseResult};
 use crate::runtime::label::Lifetime;
 use crate::sys::clock::Stamp;
+use crate::sys::shell::quoted;
 use crate::sys::{env, random};
 use crate::workflow::Plan;
 
@@ -95,7 +96,7 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
         world.logs = Some(kept.join("nodes"));
         world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
-        events.tell(case::started(plan, &world, (at + 1, plans.len()), &folder));
+        events.tell(case::started(plan, &world, (at + 1, plans.len()), &folder, repeat(args, plan)));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         let CaseResult { failed, undecided, left } = result.clone();
@@ -130,6 +131,25 @@ pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<P
     let _ = std::fs::remove_file(&latest);
     let _ = std::os::unix::fs::symlink(run, &latest);
     Ok(base.join(run))
+}
+
+/// The command that runs one case again, with all that changes what it does.
+fn repeat(args: &RunArgs, plan: &Plan) -> String {
+    let nodes = &args.nodes;
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let mut words = vec!["joinder".to_owned(), "run".to_owned(), plan.file.clone()];
+    let mut option = |name: &str, value: Option<String>| words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    for (name, value) in &args.vars.vars {
+        option("--var", Some(format!("{name}={value}")));
+    }
+    let choice: Vec<String> = plan.choice.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    option("--case", (!choice.is_empty()).then(|| choice.join(",")));
+    option("--name", nodes.name.clone());
+    option("--image", nodes.image.clone());
+    option("--kubeadm", path(&nodes.kubeadm));
+    option("--kubelet", path(&nodes.kubelet));
+    option("--etcd", path(&nodes.etcd));
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The case's folder below the run's when there are several: its place and its name, safe to be one.

@@ -33,6 +33,8 @@ pub enum Event {
         case: String,
         /// Its choice of the matrix, in the order of the file.
         choice: Vec<(String, String)>,
+        /// The command that runs it again; empty where no file made it.
+        repeat: String,
         /// Where its artifacts go, below the run's folder; empty for that folder itself.
         folder: String,
         /// Its file, as named by the user.

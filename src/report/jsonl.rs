@@ -1,12 +1,13 @@
-//! The artifacts folder and `events.jsonl` in it: every event, one JSON object a line.
+//! The artifacts folder, and `events.jsonl` in it: every event, one JSON object a line.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use crate::event::Told;
+use crate::sys::file::write_atomic;
 
 /// The folder cannot be used.
 #[derive(Debug, Error)]
@@ -40,6 +41,22 @@ impl Artifacts {
             .map_err(std::io::Error::from)
             .and_then(|()| self.events.write_all(b"\n"))
             .and_then(|()| self.events.flush());
+        self.note(written);
+    }
+
+    /// Where they go.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes a file of the folder whole, or leaves it as it was.
+    pub(super) fn put(&mut self, name: &Path, bytes: io::Result<Vec<u8>>) {
+        let written = bytes.and_then(|bytes| write_atomic(&self.dir.join(name), &bytes, 0o644));
+        self.note(written);
+    }
+
+    /// Keeps the first reason why something is missing.
+    pub(super) fn note(&mut self, written: io::Result<()>) {
         if let Err(e) = written {
             self.failed.get_or_insert(e.to_string());
         }

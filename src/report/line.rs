@@ -1,5 +1,6 @@
 //! One event in words, or nothing where it is not worth a line. Pure.
 
+use super::model::{Case, CaseEnd};
 use super::tone::{Tone, verdict};
 use crate::event::{Event, Moment, Outcome, Told, Work};
 use crate::sys::clock::human;
@@ -18,10 +19,12 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
     let verbose = verbosity == Verbosity::Verbose;
     let line = match &told.event {
         Event::RunStarted { run, joinder, engine, .. } => (Tone::Faint, format!("joinder {joinder}, run {run}, {engine}")),
-        Event::CaseStarted { file, summary, image, kubernetes, etcd, .. } => {
+        Event::CaseStarted { index, of, case, choice, file, summary, image, kubernetes, etcd, .. } => {
+            let place = if *of > 1 { format!("case {index} of {of}: ") } else { String::new() };
+            let choice = if choice.is_empty() { String::new() } else { format!(" ({case})") };
             let etcd = if etcd.is_empty() { "kubeadm's choice" } else { etcd };
             let summary = if summary.is_empty() { String::new() } else { format!("\n         {summary}") };
-            (Tone::Plain, format!("{file}{summary}\n         Kubernetes {kubernetes}, etcd {etcd}, image {image}"))
+            (Tone::Plain, format!("{place}{file}{choice}{summary}\n         Kubernetes {kubernetes}, etcd {etcd}, image {image}"))
         }
         Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {name}")),
         Event::TaskFinished { name, outcome, counts, took, .. } => finished(name, outcome, *counts, &human(*took)),
@@ -29,6 +32,10 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         Event::NodeUp { node, address } => verbose.then(|| (Tone::Faint, format!("  {node} is up at {address}")))?,
         Event::KubeadmStarted { node, argv } => verbose.then(|| (Tone::Faint, format!("  {node}: {}", argv.join(" "))))?,
         Event::KubeadmPhase { node, phase, .. } => verbose.then(|| (Tone::Faint, format!("  {node}: [{phase}]")))?,
+        Event::Output { node, line, .. } if verbose => {
+            let node = if node.is_empty() { String::new() } else { format!("{node}: ") };
+            (Tone::Faint, format!("    | {node}{}", line.replace('\n', " ")))
+        }
         Event::KubeadmFinished { node, error: Some(error), phase, .. } => {
             (Tone::Bad, format!("  {node}: kubeadm failed in phase {}: {error}", phase.as_deref().unwrap_or("before the first")))
         }
@@ -53,6 +60,25 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         }
     };
     Some(line)
+}
+
+/// How a case ended, for a run that has several.
+pub(super) fn case_ended(case: &Case) -> String {
+    let failed: Vec<&str> = case.tasks.iter().filter(|task| task.failed()).map(|task| task.plan.name.as_str()).collect();
+    let tasks = if failed.is_empty() { String::new() } else { format!(": {}", failed.join(", ")) };
+    let took = human(case.took.unwrap_or_default());
+    format!("case {} of {}, {}: {} in {took}{tasks}", case.index, case.of, case.name, came_to(case.end()).1)
+}
+
+/// The colour and the words of a case's end.
+pub(super) fn came_to(end: CaseEnd) -> (Tone, &'static str) {
+    match end {
+        CaseEnd::Failed => (Tone::Bad, "failed"),
+        CaseEnd::Stopped => (Tone::Doubt, "stopped"),
+        CaseEnd::Undecided => (Tone::Doubt, "undecided"),
+        CaseEnd::Left => (Tone::Bad, "passed, but not cleaned up"),
+        CaseEnd::Passed => (Tone::Good, "passed"),
+    }
 }
 
 fn finished(name: &str, outcome: &Outcome, counts: bool, took: &str) -> (Tone, String) {

@@ -1,13 +1,31 @@
-//! Showing what was told: lines for people, `events.jsonl` for programs, the summary at the end. Owns the terminal.
+//! Showing what was told: lines and a live view for people, commands for CI systems, files for programs, the summary at the end.
+//! Owns the terminal.
+//!
+//! Events fill a model (`model`, `nodes`); drawing is apart from it and pure: `line`, `frame`, `summary`, `junit`, `github`, `gitlab`.
 
+mod frame;
+mod github;
+mod gitlab;
 mod jsonl;
+mod junit;
 mod line;
+mod live;
+mod logs;
+mod mode;
+mod model;
+mod names;
+mod nodes;
+mod print;
+mod sample;
+#[cfg(test)]
+mod script;
 mod summary;
 mod tone;
 mod view;
 
 pub use jsonl::{ArtifactError, Artifacts};
 pub use line::Verbosity;
+pub use mode::harmless;
 pub use summary::Summary;
 pub use tone::plain;
 pub use view::Reporter;

@@ -1,113 +1,194 @@
-//! What a run came to, verdicts first.
+//! What a run came to, at its end: where the time went, the verdicts with the failures first, and how to see one again. Pure.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::tone::{paint, plain, verdict};
-use crate::event::{Event, Judgement, Outcome, Told, Verdict, Work};
+use super::frame;
+use super::line::{came_to, case_ended};
+use super::model::{Case, CaseEnd, Run, Seen, Task};
+use super::tone::{Tone, fit, paint, plain, verdict, width};
+use crate::event::{Moment, Verdict, Work};
 use crate::sys::clock::human;
 
-/// Gathered from the events of one run.
+/// What the reporter has to say to its caller.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Every judgement with its task.
-    pub judgements: Vec<(String, Judgement)>,
-    /// Tasks that failed, with the reason, and whether that counts.
-    pub failed: Vec<(String, String, bool)>,
-    /// The big pieces of work.
-    pub work: Vec<(Work, String, Duration)>,
-    /// Where the artifacts lie.
+    /// Where the artifacts lie, or why they are not whole.
     pub artifacts: Option<Result<PathBuf, String>>,
-    finished: Option<(u8, Duration)>,
 }
 
-impl Summary {
-    pub(super) fn hear(&mut self, told: &Told) {
-        match &told.event {
-            Event::Judged { task, judgement, .. } => self.judgements.push((task.clone(), judgement.clone())),
-            Event::Worked { work, on, took, .. } => self.work.push((*work, on.clone(), *took)),
-            Event::TaskFinished { name, outcome, counts, .. } => {
-                let reason = match outcome {
-                    Outcome::Failed { reason } | Outcome::NotStarted { reason } => reason.clone(),
-                    Outcome::TimedOut { limit } => format!("not done at its limit of {}", human(*limit)),
-                    Outcome::Passed | Outcome::Stopped | Outcome::Skipped { .. } => return,
-                };
-                self.failed.push((name.clone(), reason, *counts));
-            }
-            Event::RunFinished { exit, took } => self.finished = Some((*exit, *took)),
-            Event::RunStarted { .. }
-            | Event::CaseStarted { .. }
-            | Event::CaseFinished { .. }
-            | Event::Output { .. }
-            | Event::TaskStarted { .. }
-            | Event::NodeUp { .. }
-            | Event::KubeadmStarted { .. }
-            | Event::KubeadmLine { .. }
-            | Event::KubeadmPhase { .. }
-            | Event::KubeadmFinished { .. }
-            | Event::Etcd { .. }
-            | Event::Member { .. }
-            | Event::Cleaned { .. }
-            | Event::Note { .. }
-            | Event::Warning { .. } => {}
+/// The closing lines.
+pub(super) fn text(run: &Run, artifacts: Option<&Result<PathBuf, String>>, colour: bool) -> String {
+    let Some((exit, took)) = run.finished else { return String::new() };
+    let mut lines: Vec<(Tone, String)> = Vec::new();
+    let several = run.done.iter().any(|case| case.of > 1);
+    if !several {
+        lines.extend(run.done.iter().flat_map(table).map(|line| (Tone::Plain, line)));
+    }
+    let mut cases: Vec<&Case> = run.done.iter().collect();
+    cases.sort_by_key(|case| case.end());
+    for case in cases {
+        // What only passed needs no line among hundreds.
+        if several && case.end() != CaseEnd::Passed {
+            lines.push((came_to(case.end()).0, case_ended(case)));
+        }
+        lines.extend(steps(case));
+        lines.extend(verdicts(case, Verdict::Undecided..=Verdict::Fail));
+        if let (Some(command), CaseEnd::Failed | CaseEnd::Undecided) = (case.repeat(), case.end()) {
+            lines.push((Tone::Plain, format!("again      {command}")));
+        }
+        let rest = if several { Verdict::Known..=Verdict::Known } else { Verdict::Pass..=Verdict::Known };
+        lines.extend(verdicts(case, rest));
+        if !case.left.is_empty() {
+            lines.push((Tone::Bad, format!("LEFT       {}", case.left.join("; "))));
         }
     }
-
-    /// The closing lines: times, verdicts with the failures first, artifacts, exit code.
-    pub(super) fn text(&self, colour: bool) -> String {
-        let mut text = String::new();
-        let mut line = |s: &str| {
-            text.push_str(s);
-            text.push('\n');
-        };
-        let Some((exit, took)) = self.finished else { return text };
-        line("");
-        let times: Vec<String> = self.work.iter().filter_map(|(work, on, took)| shown(*work, on, *took)).collect();
-        if !times.is_empty() {
-            line(&format!("times      {}", times.join(", ")));
-        }
-        for (task, reason, counts) in &self.failed {
-            let (tone, word) = verdict(if *counts { Verdict::Fail } else { Verdict::Known });
-            let word = if *counts { word } else { "IGNORED" };
-            line(&paint(tone, &plain(&format!("{word:<10} {task}: {reason}")), colour));
-        }
-        let mut sorted: Vec<&(String, Judgement)> = self.judgements.iter().collect();
-        sorted.sort_by_key(|(_, j)| std::cmp::Reverse(j.verdict));
-        for (task, j) in sorted {
-            let (tone, word) = verdict(j.verdict);
-            let seen = if j.evidence.is_empty() { String::new() } else { format!(" (events {})", join(&j.evidence)) };
-            line(&paint(tone, &plain(&format!("{word:<10} {task} / {}: wanted {}; saw {}{seen}", j.name, j.wanted, j.saw)), colour));
-        }
-        match &self.artifacts {
-            Some(Ok(path)) => line(&format!("artifacts  {}", path.display())),
-            Some(Err(why)) => line(&format!("artifacts  incomplete: {why}")),
-            None => {}
-        }
-        let count = |v: Verdict| self.judgements.iter().filter(|(_, j)| j.verdict == v).count();
-        line(&format!(
-            "result     {} passed, {} failed, {} undecided in {}; exit code {exit}",
+    match artifacts {
+        Some(Ok(path)) => lines.push((Tone::Plain, format!("artifacts  {}", path.display()))),
+        Some(Err(why)) => lines.push((Tone::Bad, format!("artifacts  incomplete: {why}"))),
+        None => {}
+    }
+    if several {
+        lines.push((Tone::Plain, format!("cases      {}", frame::cases(run))));
+    }
+    let count = |v: Verdict| run.done.iter().map(|case| case.verdicts(v)).sum::<usize>();
+    let failed = run.done.iter().map(failures).sum::<usize>();
+    let known = if count(Verdict::Known) > 0 { format!(", {} known", count(Verdict::Known)) } else { String::new() };
+    let tone = if exit == 0 { Tone::Good } else { Tone::Bad };
+    lines.push((
+        tone,
+        format!(
+            "result     {} passed, {failed} failed, {} undecided{known} in {}; exit code {exit}",
             count(Verdict::Pass),
-            count(Verdict::Fail) + self.failed.iter().filter(|(_, _, counts)| *counts).count(),
             count(Verdict::Undecided),
             human(took)
-        ));
-        text
-    }
+        ),
+    ));
+    lines.into_iter().fold("\n".to_owned(), |text, (tone, line)| text + &paint(tone, &plain(&line), colour) + "\n")
 }
 
-fn shown(work: Work, on: &str, took: Duration) -> Option<String> {
-    let what = match work {
-        Work::CreateNodes => "nodes".to_owned(),
-        Work::Init => "init".to_owned(),
-        Work::Join => format!("join {on}"),
-        Work::Joins => "joins".to_owned(),
-        Work::Ready => "ready".to_owned(),
-        Work::Delete => "delete".to_owned(),
-        Work::CreateNode | Work::Boot => return None,
+/// Steps and verdicts that failed and are not forgiven.
+fn failures(case: &Case) -> usize {
+    let steps = case.tasks.iter().filter(|task| task.failed() && task.trouble().is_some()).count();
+    let fails = |task: &&Task| !task.forgiven();
+    let verdicts = |task: &Task| task.verdicts.iter().filter(|seen| seen.judgement.verdict == Verdict::Fail).count();
+    steps + case.tasks.iter().filter(fails).map(verdicts).sum::<usize>()
+}
+
+/// Steps that failed.
+fn steps(case: &Case) -> Vec<(Tone, String)> {
+    let line = |task: &Task| {
+        let (tone, word) = if task.failed() { (Tone::Bad, "FAIL") } else { (Tone::Doubt, "IGNORED") };
+        Some((tone, format!("{word:<10} {}: {}", task.plan.name, task.trouble()?.replace('\n', "\n           "))))
     };
-    Some(format!("{what} {}", human(took)))
+    case.tasks.iter().filter_map(line).collect()
 }
 
-fn join(numbers: &[u64]) -> String {
-    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+/// Verdicts, the worst first, each that did not pass with the samples that show it.
+fn verdicts(case: &Case, which: RangeInclusive<Verdict>) -> Vec<(Tone, String)> {
+    let mut sorted: Vec<(&Task, &Seen)> = case.tasks.iter().flat_map(|task| task.verdicts.iter().map(move |seen| (task, seen))).collect();
+    sorted.retain(|(_, seen)| which.contains(&seen.judgement.verdict));
+    sorted.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.judgement.verdict));
+    let mut lines = Vec::new();
+    for (task, seen) in sorted {
+        let j = &seen.judgement;
+        let (tone, word) = match (j.verdict, task.forgiven()) {
+            (Verdict::Fail, true) => (Tone::Doubt, "IGNORED"),
+            (v, _) => verdict(v),
+        };
+        let passed = j.verdict == Verdict::Pass;
+        let numbers: Vec<String> = j.evidence.iter().map(u64::to_string).collect();
+        let events = if passed && !numbers.is_empty() { format!(" (events {})", numbers.join(", ")) } else { String::new() };
+        lines.push((tone, format!("{word:<10} {} / {}: wanted {}; saw {}{events}", task.plan.name, j.name, j.wanted, j.saw)));
+        if !passed {
+            lines.extend(seen.shown.iter().map(|sample| (Tone::Faint, format!("           {sample}"))));
+        }
+    }
+    lines
+}
+
+/// The columns of the table: a node's work and its member's moments, and the cluster's below the same heads.
+const COLUMNS: [(&str, Cell); 7] = [
+    ("create", Cell::Of(Work::CreateNode, Work::CreateNodes)),
+    ("boot", Cell::Of(Work::Boot, Work::Boot)),
+    ("init", Cell::Of(Work::Init, Work::Init)),
+    ("join", Cell::Of(Work::Join, Work::Joins)),
+    ("ready", Cell::Of(Work::Ready, Work::Ready)),
+    ("→started", Cell::Between(Moment::Announced, Moment::Started)),
+    ("→promoted", Cell::Between(Moment::Started, Moment::Promoted)),
+];
+
+#[derive(Clone, Copy)]
+enum Cell {
+    /// Work on a node, and the work on all of them.
+    Of(Work, Work),
+    /// From one moment of its member to another.
+    Between(Moment, Moment),
+}
+
+/// Node × span. `→started` is from the member's announcement on, `→promoted` from its start on. Columns without a
+/// value are left out.
+fn table(case: &Case) -> Vec<String> {
+    let mut rows: Vec<(String, Vec<Option<Duration>>)> = Vec::new();
+    for node in case.nodes.iter() {
+        let cell = |cell: &Cell| match cell {
+            Cell::Of(work, _) => node.spans.get(work).copied(),
+            Cell::Between(from, to) => Some(node.moments.get(to)?.since(*node.moments.get(from)?)),
+        };
+        rows.push((plain(case.nodes.short(&node.name)), COLUMNS.iter().map(|(_, kind)| cell(kind)).collect()));
+    }
+    let whole = |cell: &Cell| match cell {
+        Cell::Of(_, work) => case.nodes.whole.get(work).copied(),
+        Cell::Between(..) => None,
+    };
+    rows.push(("all".to_owned(), COLUMNS.iter().map(|(_, kind)| whole(kind)).collect()));
+    rows.retain(|(_, cells)| cells.iter().any(Option::is_some));
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let used: Vec<usize> = (0..COLUMNS.len()).filter(|&at| rows.iter().any(|(_, cells)| cells[at].is_some())).collect();
+    let mut grid = vec![[vec!["node".to_owned()], used.iter().map(|&at| COLUMNS[at].0.to_owned()).collect()].concat()];
+    for (name, cells) in rows {
+        grid.push([vec![name], used.iter().map(|&at| cells[at].map_or("-".into(), human)).collect()].concat());
+    }
+    let widths: Vec<usize> = (0..=used.len()).map(|at| grid.iter().map(|row| width(&row[at])).max().unwrap_or_default()).collect();
+    // Names to the left, times to the right.
+    let line = |row: Vec<String>| {
+        let cells = row.iter().zip(&widths).skip(1).map(|(cell, width)| format!("  {cell:>width$}"));
+        fit(&row[0], widths[0]) + &cells.collect::<String>()
+    };
+    let mut lines: Vec<String> = grid.into_iter().map(line).collect();
+    lines.push(String::new());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{Script, run_of};
+    use super::*;
+
+    fn of(script: &Script) -> String {
+        text(&run_of(script), Some(&Ok("_artifacts/k3v9x2ab".into())), false)
+    }
+
+    #[test]
+    fn the_table_and_the_verdicts_are_shown_failures_first() {
+        insta::assert_snapshot!("summary_passing", of(&Script::passing()));
+        insta::assert_snapshot!("summary_failing", of(&Script::failing()));
+    }
+
+    #[test]
+    fn of_several_cases_only_what_failed_has_lines() {
+        insta::assert_snapshot!("summary_matrix", of(&Script::matrix()));
+    }
+
+    #[test]
+    fn what_was_left_and_what_is_hostile_is_told_in_plain_text() {
+        assert!(of(&Script::left()).contains("\nLEFT       network joinder: it has endpoints\n"));
+        let hostile = text(&run_of(&Script::hostile()), Some(&Err("disk full".into())), false);
+        assert!(hostile.chars().all(|c| c == '\n' || !c.is_control()), "{hostile:?}");
+        assert!(hostile.contains("artifacts  incomplete: disk full"));
+        assert_eq!(text(&Run::default(), None, false), "", "a run that did not finish has no summary");
+    }
 }

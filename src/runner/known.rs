@@ -1,39 +1,57 @@
 //! What is known to fail: a failure in just that way is `known`, any other stays one, and so is passing where it should fail.
 
-use super::run::Failed;
 use crate::event::{Judgement, Verdict};
 use crate::spec::KnownBad;
+use crate::step::World;
 
-/// What a case came to, seen against one entry that is about its versions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    /// What is told of it.
-    pub(super) judgement: Judgement,
-    /// Does it turn the case's failure into a known one?
-    pub(super) forgives: bool,
+/// The entries of a workflow.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a>(pub(super) &'a [KnownBad]);
+
+impl<'a> Known<'a> {
+    /// A failure that counts, against the entries about these versions: the known failure where one is met just so, else what
+    /// each of them says to it.
+    pub(super) fn failed(self, world: &World, task: &str, why: &[String]) -> Vec<Judgement> {
+        let all: Vec<Judgement> = self.about(world).map(|entry| judge_failure(entry, task, why)).collect();
+        match all.iter().find(|judgement| judgement.verdict == Verdict::Known) {
+            Some(known) => vec![known.clone()],
+            None => all,
+        }
+    }
+
+    /// A case without a failure that counts or is known.
+    pub(super) fn passed(self, world: &World) -> Vec<(&'a KnownBad, Judgement)> {
+        self.about(world).map(|entry| (entry, judge_pass(entry))).collect()
+    }
+
+    fn about(self, world: &World) -> impl Iterator<Item = &'a KnownBad> {
+        // A binary of the user's own has no version that an entry could be about.
+        let kubeadm = world.kubernetes().filter(|_| world.overrides.kubeadm.is_none());
+        let etcd = world.images.etcd.as_deref().filter(|_| world.overrides.etcd.is_none());
+        self.0.iter().filter(move |entry| entry.is_about(kubeadm, etcd))
+    }
 }
 
-/// Looks at one entry, when it is about these versions.
-pub(super) fn look(known: &KnownBad, kubernetes: Option<&str>, etcd: Option<&str>, failed: Option<&Failed>) -> Option<Seen> {
-    if !known.is_about(kubernetes, etcd) {
-        return None;
+fn judge_failure(entry: &KnownBad, task: &str, why: &[String]) -> Judgement {
+    let same = task == entry.fails.step;
+    let said = entry.fails.error.as_ref().is_none_or(|error| why.iter().any(|why| why.contains(error.as_str())));
+    let verdict = if same && said { Verdict::Known } else { Verdict::Fail };
+    judgement(entry, verdict, format!("task {task:?} failed: {}", why.join("; ")))
+}
+
+fn judge_pass(entry: &KnownBad) -> Judgement {
+    if entry.strict {
+        return judgement(entry, Verdict::Fail, "it passed: take the entry out, or these versions out of it".into());
     }
-    let wanted = match &known.fails.error {
-        Some(error) => format!("task {:?} fails with {error:?}", known.fails.step),
-        None => format!("task {:?} fails", known.fails.step),
+    judgement(entry, Verdict::Pass, "it passed, which the entry allows".into())
+}
+
+fn judgement(entry: &KnownBad, verdict: Verdict, saw: String) -> Judgement {
+    let wanted = match &entry.fails.error {
+        Some(error) => format!("task {:?} fails with {error:?}", entry.fails.step),
+        None => format!("task {:?} fails", entry.fails.step),
     };
-    let (verdict, saw) = match failed {
-        None if known.strict => (Verdict::Fail, "it passed: take the entry out, or these versions out of it".to_owned()),
-        None => (Verdict::Pass, "it passed".to_owned()),
-        Some(failed) => {
-            let same = failed.task == known.fails.step;
-            let said = known.fails.error.as_ref().is_none_or(|error| failed.why.iter().any(|why| why.contains(error.as_str())));
-            let verdict = if same && said { Verdict::Known } else { Verdict::Fail };
-            (verdict, format!("task {:?} failed: {}", failed.task, failed.why.join("; ")))
-        }
-    };
-    let judgement = Judgement { name: format!("known bad: {}", known.issue), verdict, wanted, saw, evidence: Vec::new() };
-    Some(Seen { judgement, forgives: verdict == Verdict::Known })
+    Judgement { name: format!("known bad: {}", entry.issue), verdict, wanted, saw, evidence: Vec::new() }
 }
 
 #[cfg(test)]
@@ -41,25 +59,30 @@ mod tests {
     use super::*;
     use crate::spec::Failing;
 
-    fn verdict(strict: bool, task: Option<(&str, &str)>, version: &str) -> Option<Verdict> {
-        let known = KnownBad {
+    fn entry(strict: bool) -> KnownBad {
+        KnownBad {
             kubeadm: [("1.34".to_owned(), ">=1.34.4".parse().expect("a demand"))].into(),
             etcd: std::collections::BTreeMap::new(),
             issue: "kubernetes/kubeadm#3317".into(),
             fails: Failing { step: "join".into(), error: Some("can only promote".into()), residue: None },
             strict,
-        };
-        let failed = task.map(|(task, why)| Failed { task: task.to_owned(), why: vec![why.to_owned()] });
-        look(&known, Some(version), None, failed.as_ref()).map(|seen| seen.judgement.verdict)
+        }
     }
 
     #[test]
     fn only_the_failure_that_is_known_is_known() {
-        assert_eq!(verdict(true, Some(("join", "etcd: can only promote a learner")), "v1.34.4"), Some(Verdict::Known));
-        assert_eq!(verdict(true, Some(("join", "timed out")), "v1.34.4"), Some(Verdict::Fail), "another error");
-        assert_eq!(verdict(true, Some(("init", "can only promote")), "v1.34.4"), Some(Verdict::Fail), "another task");
-        assert_eq!(verdict(true, None, "v1.34.4"), Some(Verdict::Fail), "passing where it should fail");
-        assert_eq!(verdict(false, None, "v1.34.4"), Some(Verdict::Pass));
-        assert_eq!(verdict(true, Some(("join", "can only promote")), "v1.34.0"), None, "a good version");
+        for (task, why, verdict) in [
+            ("join", "etcd: can only promote a learner", Verdict::Known),
+            ("join", "timed out", Verdict::Fail),
+            ("init", "can only promote", Verdict::Fail),
+        ] {
+            assert_eq!(judge_failure(&entry(true), task, &[why.to_owned()]).verdict, verdict, "{task}: {why}");
+        }
+    }
+
+    #[test]
+    fn passing_where_it_should_fail_is_a_failure_unless_the_entry_allows_it() {
+        assert_eq!(judge_pass(&entry(true)).verdict, Verdict::Fail);
+        assert_eq!(judge_pass(&entry(false)).verdict, Verdict::Pass);
     }
 }

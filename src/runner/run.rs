@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use super::known::Known;
 use super::policy::{self, Turn};
-use super::{known, task};
+use super::task;
 use crate::event::{Event, Outcome, Verdict};
 use crate::step::{self, StepError, World};
 use crate::sys::clock::human;
@@ -26,27 +27,21 @@ pub struct CaseResult {
     pub left: bool,
 }
 
-/// The first failure that counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Failed {
-    pub(super) task: String,
-    /// Its reason, and what its failed expectations saw.
-    pub(super) why: Vec<String>,
-}
-
 /// Runs all tasks, tells of each exactly once, and removes what is left unless `retain`.
 pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> CaseResult {
     let mut result = CaseResult::default();
-    let mut failed: Option<Failed> = None;
+    let known = Known(&plan.known_bad);
+    // The task that failed, in a way that counts or that is known: nothing ordinary comes after it.
+    let mut ended_by: Option<String> = None;
     // Is there something that no delete has removed yet?
     let mut made = false;
     for warning in &plan.topology.warnings {
         world.events.tell(Event::Warning { text: warning.clone() });
     }
     for task in &plan.tasks {
-        let ended = match turn(task, world, stop, retain, failed.as_ref().map(|f| f.task.as_str())) {
+        let ended = match turn(task, world, stop, retain, ended_by.as_deref()) {
             Turn::Skip(reason) => task::skip(task, world, &reason),
-            Turn::Run => task::run(task, world, stop).await,
+            Turn::Run => task::run(task, world, stop, known).await,
         };
         result.undecided |= ended.undecided;
         made = match (&task.step, &ended.outcome) {
@@ -54,9 +49,12 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
             (_, Outcome::Skipped { .. }) => made,
             _ => made || makes(&task.step),
         };
-        if ended.counts && failed.is_none() {
-            failed = Some(Failed { task: task.name.clone(), why: ended.why });
+        if (ended.counts || ended.known) && ended_by.is_none() {
+            ended_by = Some(task.name.clone());
             keep_logs(world, stop).await;
+        }
+        if ended.counts && result.failed.is_none() {
+            result.failed = Some(task.name.clone());
         }
     }
     // A workflow without a delete task, or whose delete task failed or never had its turn, leaves nothing behind either.
@@ -66,30 +64,24 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     if let Some(observer) = world.observer.take() {
         observer.stop().await;
     }
-    result.failed = verdict(plan, world, stop, failed.as_ref());
+    if ended_by.is_none() && !stop.soft.is_cancelled() {
+        result.failed = unexpected_pass(plan, world, known);
+    }
     result
 }
 
-/// The failure that counts once what is known to fail is looked at. A case that was stopped shows nothing of it.
-fn verdict(plan: &Plan, world: &World, stop: &Stop, failed: Option<&Failed>) -> Option<String> {
-    let mut result = failed.map(|failed| failed.task.clone());
-    if stop.soft.is_cancelled() {
-        return result;
-    }
-    // A binary of the user's own has no version that an entry could be about.
-    let kubeadm = world.kubernetes().filter(|_| world.overrides.kubeadm.is_none());
-    let etcd = world.images.etcd.as_deref().filter(|_| world.overrides.etcd.is_none());
-    for entry in &plan.known_bad {
-        let Some(seen) = known::look(entry, kubeadm, etcd, failed) else { continue };
-        let index = plan.tasks.iter().find(|task| task.name == entry.fails.step).map_or(0, |task| task.index);
-        if seen.forgives {
-            result = None;
-        } else if seen.judgement.verdict == Verdict::Fail && failed.is_none() {
-            result = Some(entry.fails.step.clone());
+/// What was known to fail and passed; a case that was stopped shows nothing of it.
+fn unexpected_pass(plan: &Plan, world: &World, known: Known<'_>) -> Option<String> {
+    let mut failed = None;
+    for (entry, judgement) in known.passed(world) {
+        let task = entry.fails.step.clone();
+        let index = plan.all_tasks().find(|planned| planned.name == task).map_or(0, |planned| planned.index);
+        if judgement.verdict == Verdict::Fail {
+            failed.get_or_insert(task.clone());
         }
-        world.events.tell(Event::Judged { index, task: entry.fails.step.clone(), judgement: seen.judgement });
+        world.events.tell(Event::Judged { index, task, judgement });
     }
-    result
+    failed
 }
 
 fn turn(task: &PlannedTask, world: &World, stop: &Stop, retain: bool, failed: Option<&str>) -> Turn {

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::group;
 use super::judge::{Look, judge};
+use super::known::Known;
 use super::policy;
 use crate::event::{Event, Judgement, Outcome, Verdict};
 use crate::step::{self, StepError, World};
@@ -26,25 +27,25 @@ pub(super) struct Ended {
     pub(super) outcome: Outcome,
     /// Does it make the run fail?
     pub(super) counts: bool,
-    /// Why it failed: its own reason, and what its failed expectations saw.
-    pub(super) why: Vec<String>,
+    /// Did it fail in a way that is known?
+    pub(super) known: bool,
     /// Was something judged undecided, in it or in a task of its group?
     pub(super) undecided: bool,
 }
 
 /// Runs a task and tells of it.
-pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop) -> Ended {
+pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, known: Known<'_>) -> Ended {
     let stop = own_stop(task, stop);
     let clock = begin(task, world);
-    let mut undecided = false;
+    let mut inner = group::Seen::default();
     let outcome = limited(task, &stop, async |part| match &task.step {
         Step::Create => step::create(world, part).await.map(drop),
         Step::Init => step::init(world, part).await,
         Step::Delete => step::delete(world, part).await,
         Step::Scale(scale) => step::scale(world, scale, part).await,
         Step::Group { tasks, keep_going } => {
-            let (ended, unsure) = group::run(tasks, *keep_going, world, part).await;
-            undecided = unsure;
+            let (ended, seen) = group::run(tasks, *keep_going, world, part, known).await;
+            inner = seen;
             ended
         }
         Step::Cmd(_)
@@ -58,16 +59,16 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop) -> E
         | Step::Expect => beside(task, world, part).await,
     });
     let outcome = outcome.await;
-    let ended = end(task, world, outcome, clock, &stop).await;
-    Ended { undecided: ended.undecided | undecided, ..ended }
+    let ended = end(task, world, outcome, clock, &stop, known).await;
+    Ended { undecided: ended.undecided | inner.undecided, known: ended.known | inner.known, ..ended }
 }
 
 /// The same for a task of a group, whose step leaves the world as it is.
-pub(super) async fn run_beside(task: &PlannedTask, world: &World, stop: &Stop) -> Ended {
+pub(super) async fn run_beside(task: &PlannedTask, world: &World, stop: &Stop, known: Known<'_>) -> Ended {
     let stop = own_stop(task, stop);
     let clock = begin(task, world);
     let outcome = limited(task, &stop, async |part| beside(task, world, part).await).await;
-    end(task, world, outcome, clock, &stop).await
+    end(task, world, outcome, clock, &stop, known).await
 }
 
 /// Tells that a task, with those of its group, is not run.
@@ -79,7 +80,7 @@ pub(super) fn skip(task: &PlannedTask, world: &World, reason: &str) -> Ended {
     }
     let outcome = Outcome::Skipped { reason: reason.to_owned() };
     finished(task, world, &outcome, false, Duration::ZERO);
-    Ended { outcome, counts: false, why: Vec::new(), undecided: false }
+    Ended { outcome, counts: false, known: false, undecided: false }
 }
 
 /// Why a task is not for these versions.
@@ -102,21 +103,35 @@ fn begin(task: &PlannedTask, world: &World) -> (Stamp, Instant) {
 }
 
 /// Judges, and tells how it ended.
-async fn end(task: &PlannedTask, world: &World, outcome: Outcome, (began, clock): (Stamp, Instant), stop: &Stop) -> Ended {
+async fn end(
+    task: &PlannedTask,
+    world: &World,
+    outcome: Outcome,
+    (began, clock): (Stamp, Instant),
+    stop: &Stop,
+    known: Known<'_>,
+) -> Ended {
     let took = clock.elapsed();
     let look = if outcome.passed() { Look::Until } else { Look::Once };
-    let judgements: Vec<Judgement> =
+    let mut judgements: Vec<Judgement> =
         if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, look, stop).await };
+    // Judging takes its own time, as long as the expectations allow; only what followed from the step is the task's.
+    let took = if outcome.passed() { clock.elapsed() } else { took };
+    let mut counts = policy::counts(&outcome, &judgements, task.ignore_error);
+    let mut is_known = false;
+    if counts {
+        let failed = judgements.iter().filter(|j| j.verdict == Verdict::Fail).map(|j| format!("{}: {}", j.name, j.saw));
+        let why: Vec<String> = outcome.reason().into_iter().chain(failed).collect();
+        let seen = known.failed(world, &task.name, &why);
+        is_known = seen.iter().any(|judgement| judgement.verdict == Verdict::Known);
+        counts = !is_known;
+        judgements.extend(seen);
+    }
     for judgement in &judgements {
         world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
     }
-    // Judging takes its own time, as long as the expectations allow; only what followed from the step is the task's.
-    let took = if outcome.passed() { clock.elapsed() } else { took };
-    let counts = policy::counts(&outcome, &judgements, task.ignore_error);
     finished(task, world, &outcome, counts, took);
-    let failed = judgements.iter().filter(|j| j.verdict == Verdict::Fail).map(|j| format!("{}: {}", j.name, j.saw));
-    let why = outcome.reason().into_iter().chain(failed).collect();
-    Ended { outcome, counts, why, undecided: judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
+    Ended { outcome, counts, known: is_known, undecided: judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
 }
 
 fn finished(task: &PlannedTask, world: &World, outcome: &Outcome, counts: bool, took: Duration) {

@@ -27,8 +27,3 @@ pub fn cache_dir() -> PathBuf {
 pub fn in_ci() -> bool {
     var("CI").is_some_and(|v| v != "false" && v != "0")
 }
-
-/// May colours be used, as far as the environment says (<https://no-color.org>, `TERM=dumb`)?
-pub fn colour() -> bool {
-    var("NO_COLOR").is_none() && var("TERM").as_deref() != Some("dumb")
-}

@@ -9,6 +9,7 @@ pub mod owner;
 pub mod process;
 pub mod random;
 pub mod redact;
+pub mod shell;
 pub mod signal;
 pub mod stop;
 pub mod wait;

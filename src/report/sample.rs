@@ -1,0 +1,84 @@
+//! An event that a verdict may point to, in words.
+
+use crate::event::{EtcdSample, Event, Member, Told};
+use crate::sys::clock::Stamp;
+
+/// What it shows; `None` for events that are no evidence.
+pub(super) fn words(event: &Event) -> Option<String> {
+    match event {
+        Event::Etcd { node, sample } => Some(format!("{node} {}", etcd(sample))),
+        Event::Member { id, name, moment, .. } => {
+            let who = if name.is_empty() { id.to_string() } else { name.clone() };
+            Some(format!("member {who}: {}", format!("{moment:?}").to_lowercase()))
+        }
+        Event::KubeadmFinished { node, code, error, .. } => {
+            let code = code.map_or("was killed".to_owned(), |code| format!("ended with exit code {code}"));
+            let error = error.as_ref().map(|e| format!(": {e}")).unwrap_or_default();
+            Some(format!("kubeadm on {node} {code}{error}"))
+        }
+        Event::RunStarted { .. }
+        | Event::CaseStarted { .. }
+        | Event::CaseFinished { .. }
+        | Event::TaskStarted { .. }
+        | Event::TaskFinished { .. }
+        | Event::Output { .. }
+        | Event::Worked { .. }
+        | Event::NodeUp { .. }
+        | Event::KubeadmStarted { .. }
+        | Event::KubeadmLine { .. }
+        | Event::KubeadmPhase { .. }
+        | Event::Judged { .. }
+        | Event::Cleaned { .. }
+        | Event::Note { .. }
+        | Event::Warning { .. }
+        | Event::RunFinished { .. } => None,
+    }
+}
+
+/// When it was seen, which is before it was told.
+pub(super) fn seen(told: &Told) -> Stamp {
+    match &told.event {
+        Event::Etcd { sample, .. } => sample.seen,
+        Event::Member { seen, .. } => *seen,
+        Event::RunStarted { .. }
+        | Event::CaseStarted { .. }
+        | Event::CaseFinished { .. }
+        | Event::TaskStarted { .. }
+        | Event::TaskFinished { .. }
+        | Event::Output { .. }
+        | Event::Worked { .. }
+        | Event::NodeUp { .. }
+        | Event::KubeadmStarted { .. }
+        | Event::KubeadmLine { .. }
+        | Event::KubeadmPhase { .. }
+        | Event::KubeadmFinished { .. }
+        | Event::Judged { .. }
+        | Event::Cleaned { .. }
+        | Event::Note { .. }
+        | Event::Warning { .. }
+        | Event::RunFinished { .. } => told.at,
+    }
+}
+
+fn etcd(sample: &EtcdSample) -> String {
+    match (&sample.members, &sample.status, &sample.error) {
+        (Some(members), _, _) => format!("lists {}", list(members)),
+        (None, Some(status), _) if status.learner => format!("answers as a learner, term {}", status.term),
+        (None, Some(status), _) => format!("answers, term {}", status.term),
+        (None, None, Some(error)) => format!("does not answer: {error}"),
+        (None, None, None) => "does not answer".into(),
+    }
+}
+
+fn list(members: &[Member]) -> String {
+    let one = |member: &Member| {
+        let kind = match (member.learner, member.started()) {
+            (true, true) => "learner",
+            (true, false) => "learner, not started",
+            (false, true) => "voter",
+            (false, false) => "voter, not started",
+        };
+        format!("{} ({kind})", member.label())
+    };
+    members.iter().map(one).collect::<Vec<_>>().join(", ")
+}
