@@ -179,7 +179,7 @@ async fn an_exit_code_that_is_not_wanted_fails_on_each_node_that_gives_it() {
     let ran = ran(&rig, vec![task("it", Step::Exec(all))]).await;
     assert_eq!(ran.outcome("it"), Outcome::Passed);
     let missing = reason(&rig, Step::Exec(exec(&["worker1"], &["missing"]))).await;
-    assert_eq!(missing, "cannot start missing on one-worker-1: cannot start missing: No such file or directory (os error 2)");
+    assert_eq!(missing, "cannot start missing on one-worker-1: No such file or directory (os error 2)");
     let nobody = reason(&rig, Step::Exec(exec(&["worker2"], &["true"]))).await;
     assert_eq!(nobody, "\"worker2\" selects none of the nodes that are there");
 }
