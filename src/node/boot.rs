@@ -92,6 +92,14 @@ pub enum NodeError {
         /// Why.
         source: std::io::Error,
     },
+    /// A file of this machine that is copied could not be read or written.
+    #[error("{file}: {source}")]
+    Here {
+        /// The file or folder.
+        file: String,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// It speaks another protocol.
     #[error("{node} runs the agent of joinder {theirs}, this is {}: delete the cluster with the joinder that made it", env!("CARGO_PKG_VERSION"))]
     OtherVersion {

@@ -43,10 +43,10 @@ impl Node {
     /// takes it in; otherwise the path is its new name, in a folder that must be there.
     ///
     /// # Errors
-    /// [`NodeError::Files`] when it cannot be read here, [`NodeError::Agent`] with what is wrong in the node.
+    /// [`NodeError::Here`] when it cannot be read, [`NodeError::Agent`] with what is wrong in the node.
     pub async fn copy_in(&self, from: &Path, to: &str) -> Result<(), NodeError> {
         let files = |source| NodeError::Files { node: self.name.clone(), source };
-        let told = |e: std::io::Error| files(std::io::Error::new(e.kind(), format!("{}: {e}", from.display())));
+        let told = |source| NodeError::Here { file: from.display().to_string(), source };
         let whole = from.canonicalize().map_err(told)?;
         let name = file_name(from).or_else(|| file_name(&whole)).unwrap_or_else(|| "files".into());
         let stage = format!("{}/{}", path::COPY, random::word(8).map_err(files)?);
@@ -59,11 +59,11 @@ impl Node {
     /// Returns what was left out, with the reason.
     ///
     /// # Errors
-    /// [`NodeError::Agent`] when it is not there, [`NodeError::Files`] when it cannot be written here.
+    /// [`NodeError::Agent`] when it is not there, [`NodeError::Here`] when it cannot be written.
     pub async fn copy_out(&self, from: &str, to: &Path) -> Result<Vec<String>, NodeError> {
         let files = |source| NodeError::Files { node: self.name.clone(), source };
-        let told = |e: std::io::Error| files(std::io::Error::new(e.kind(), format!("{}: {e}", to.display())));
-        let target = target(from, to).map_err(files)?;
+        let told = |source| NodeError::Here { file: to.display().to_string(), source };
+        let target = target(from, to).map_err(told)?;
         let stage = format!("{}/{}", path::COPY, random::word(8).map_err(files)?);
         let seen = self.script(FETCH, &[from, &stage], LIMIT).await?;
         let seen = seen.trim_end_matches('\n');

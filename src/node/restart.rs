@@ -7,11 +7,11 @@ use crate::sys::wait::{Look, Patience, wait};
 
 impl Node {
     /// Ends the container, starts it again, and waits until containerd and the agent answer. With a `grace` it is asked to end
-    /// and killed after it; without one it is killed at once.
+    /// and killed after it; without one it is killed at once. Returns how it ended, in words: `has exited with code 137`.
     ///
     /// # Errors
     /// The engine's, or [`NodeError::Boot`]; the container may then be down.
-    pub async fn restart(&self, grace: Option<Duration>, limits: &BootLimits) -> Result<(), NodeError> {
+    pub async fn restart(&self, grace: Option<Duration>, limits: &BootLimits) -> Result<String, NodeError> {
         match grace {
             Some(grace) => self.runtime.stop(&self.name, grace).await?,
             None => self.runtime.signal(&self.name, "SIGKILL").await?,
@@ -20,14 +20,15 @@ impl Node {
         let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
         let ended = wait(format!("end of container {}", self.name), &patience, || async {
             match self.trouble().await {
-                Ok(Some(_)) => Look::Done(()),
+                Ok(Some(how)) => Look::Done(how),
                 Ok(None) => Look::NotYet("it still runs".into()),
                 Err(e) => Look::Never(e.to_string()),
             }
         });
-        ended.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })?;
+        let how = ended.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })?;
         self.runtime.start(&self.name).await?;
         self.renew(limits.containerd).await?;
-        self.until_containerd(limits).await
+        self.until_containerd(limits).await?;
+        Ok(how)
     }
 }

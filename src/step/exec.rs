@@ -29,6 +29,7 @@ pub async fn exec(world: &World, index: usize, exec: &Exec, stop: &Stop) -> Resu
 
 async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Redactor, stop: &Stop) -> Result<(), StepError> {
     let argv = argv(exec);
+    let program = argv.first().cloned().unwrap_or_default();
     let what = match &exec.command {
         Some(command) => format!("{} on {}", redact.apply(&command.join(" ")), node.name),
         None => format!("the script on {}", node.name),
@@ -65,7 +66,10 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
             Ok(Output::Exited { .. }) if stopped => return Err(StepError::Stopped),
             Ok(Output::Exited { code: Some(code), .. }) => break (code != exec.exit_code).then(|| format!("exit code {code}")),
             Ok(Output::Exited { code: None, signal }) => break Some(format!("killed by signal {}", signal.unwrap_or(0))),
-            Err(AgentError::Refused { why, .. }) => return Err(StepError::NotStarted { what, why }),
+            Err(AgentError::Refused { why, .. }) => {
+                let why = why.strip_prefix(&format!("cannot start {program}: ")).unwrap_or(&why).to_owned();
+                return Err(StepError::NotStarted { what, why });
+            }
             Err(e @ (AgentError::Lost { .. } | AgentError::Late { .. })) => {
                 return Err(StepError::Command { what, how: e.to_string() });
             }

@@ -81,5 +81,5 @@ async fn members(nodes: &[&Arc<Node>]) -> Option<(String, Vec<String>)> {
 
 /// With nobody left to ask there is no cluster left either, as after a reset of all.
 fn tell_unseen(world: &World, node: &Node, what: &str) {
-    world.events.tell(Event::Note { text: format!("{what} of {}: nobody is left to ask or to tell", node.name) });
+    world.events.tell(Event::Note { text: format!("nobody is left to ask for the {what} of {}", node.name) });
 }

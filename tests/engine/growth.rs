@@ -92,7 +92,7 @@ async fn a_reset_of_all_leaves_the_first_control_plane_to_the_end() {
         .filter_map(|e| if let Event::KubeadmStarted { node, argv } = e { (argv[1] == "reset").then(|| node.clone()) } else { None })
         .collect();
     assert_eq!(order, ["one-worker-1", "one-control-plane-3", "one-control-plane-2", "one-control-plane-1"]);
-    assert!(ran.told().contains("Node object of one-control-plane-1: nobody is left to ask or to tell"), "{}", ran.told());
+    assert!(ran.told().contains("nobody is left to ask for the Node object of one-control-plane-1"), "{}", ran.told());
     assert!(!ran.told().contains("Node object of one-control-plane-2"), "{}", ran.told());
 }
 
