@@ -1,6 +1,6 @@
 //! From the command line to the verb.
 
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
@@ -11,6 +11,7 @@ use super::{artifacts, build, create, delete, diag, doctor, exec, export, gc, ge
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
+    end_on_panic();
     // One provider for all TLS in the process; a second call would only say that there is one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let cli = match manual::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -25,19 +26,22 @@ pub fn main() -> Exit {
         Ok(runtime) => runtime,
         Err(e) => return diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("cannot start")),
     };
-    let exit = guarded(|| runtime.block_on(dispatch(cli)));
+    let exit = runtime.block_on(dispatch(cli));
     // A blocked read of standard input must not keep the process alive.
     runtime.shutdown_background();
     exit
 }
 
-/// A panic is an unexpected error, and not the exit code 101 that Rust would make of it, which means something else here.
-fn guarded(work: impl FnOnce() -> Exit) -> Exit {
-    // Nothing that was in use is looked at again.
-    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+/// A panic, also one in a task, ends the program as an unexpected error: nothing that was in use is looked at again. Rust's own
+/// exit code, 101, means something else here. The release build does not unwind, which makes the program smaller.
+fn end_on_panic() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        usual(panic);
         diag::say("error: joinder itself is broken: please report the lines above. `joinder gc` removes what this run has left");
-        Exit::Unexpected
-    })
+        #[expect(clippy::disallowed_methods, clippy::exit, reason = "main does not get its turn any more")]
+        std::process::exit(i32::from(Exit::Unexpected.code()));
+    }));
 }
 
 async fn dispatch(cli: Cli) -> Exit {
@@ -76,11 +80,23 @@ async fn serve() -> Exit {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
-    fn a_panic_is_an_unexpected_error() {
-        assert_eq!(guarded(|| panic!("a test's")).code(), 1);
-        assert_eq!(guarded(|| Exit::Undecided), Exit::Undecided);
+    fn a_panic_in_a_thread_is_an_unexpected_error() {
+        let this = std::env::current_exe().expect("this test");
+        let name = "cli::dispatch::tests::panics";
+        let ended = Command::new(this).args(["--exact", name, "--ignored"]).output().expect("it starts");
+        assert_eq!(ended.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("please report the lines above"));
+    }
+
+    #[test]
+    #[ignore = "ends the program that it runs in; the other test runs it"]
+    fn panics() {
+        end_on_panic();
+        let _ = std::thread::spawn(|| panic!("a test's")).join();
     }
 }
