@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::files::{Partition, pair};
+use super::value::{Partition, pair};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
 

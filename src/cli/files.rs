@@ -1,47 +1,12 @@
 //! Files and folders on the command line to plans.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use super::args::SelectArgs;
 use super::exit::Exit;
 use crate::sys::env;
 use crate::workflow::{self, Choice, Loaded, Plan, Request, suggestion};
-
-/// `2/6`: the second of six parts of all cases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Partition {
-    part: usize,
-    of: usize,
-}
-
-impl FromStr for Partition {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-        match numbers {
-            Some((part, of)) if 1 <= part && part <= of => Ok(Self { part, of }),
-            _ => Err("write it as PART/PARTS, as in 2/6".into()),
-        }
-    }
-}
-
-impl fmt::Display for Partition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.part, self.of)
-    }
-}
-
-/// `NAME=VALUE`.
-pub(super) fn pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write it as NAME=VALUE".into()),
-    }
-}
 
 /// What every file came to.
 pub(super) type Each = Vec<(PathBuf, Loaded)>;
@@ -92,7 +57,7 @@ pub(super) fn plans(
     }
     Ok(match select.partition {
         None => some,
-        Some(Partition { part, of }) => some.into_iter().enumerate().filter(|(at, _)| at % of == part - 1).map(|(_, plan)| plan).collect(),
+        Some(partition) => partition.of_all(some),
     })
 }
 

@@ -24,6 +24,7 @@ mod manual;
 mod run;
 mod schema;
 mod show;
+mod value;
 mod version;
 
 pub use dispatch::main;

@@ -5,8 +5,9 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Expected, IntoDeserializer, Unexpected, Visitor, value::StrDeserializer};
 use serde::forward_to_deserialize_any;
 
+use super::place::Place;
 use super::problem::{Problem, suggestion};
-use super::tree::{Entry, Node, Place, Style, Text, Value};
+use super::tree::{Entry, Node, Style, Text, Value};
 
 /// Steps that are planned and that this version does not have, so that nobody looks for a misspelling.
 const LATER_STEPS: [&str; 10] = ["fault", "heal", "replace", "upgrade", "downgrade", "snapshot", "restore", "certs", "member", "repair"];

@@ -2,12 +2,16 @@
 
 mod collect;
 mod decode;
+mod place;
 mod problem;
+mod show;
 mod source;
 mod tree;
 
 pub(super) use collect::decode;
+pub(super) use place::Place;
 pub(super) use problem::Problem;
-pub use problem::{Problems, suggestion};
+pub use problem::suggestion;
+pub use show::Problems;
 pub(super) use source::Sources;
-pub(super) use tree::{Entry, Node, Path, Place, Style, Text, Value};
+pub(super) use tree::{Entry, Node, Path, Style, Text, Value};

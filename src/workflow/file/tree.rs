@@ -4,23 +4,13 @@ use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
+use super::place::Place;
 use super::problem::Problem;
 
 /// Nodes of one file with all its aliases written out. A workflow has some hundred.
 const MOST_NODES: usize = 100_000;
 /// Lists and maps in each other. A workflow needs a dozen.
 const MOST_DEPTH: usize = 64;
-
-/// A stretch of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::workflow) struct Place {
-    /// Which file, by its number in the sources.
-    pub(in crate::workflow) file: usize,
-    /// First byte.
-    pub(in crate::workflow) start: usize,
-    /// The byte behind the last one.
-    pub(in crate::workflow) end: usize,
-}
 
 /// A value with its place.
 #[derive(Clone, Debug)]

@@ -1,10 +1,9 @@
 //! The tree of one case to a plan.
 
-use std::path::Path as File;
-
 use serde::Deserialize;
 
 use super::super::file::{Node, Path, Problem, decode};
+use super::findings::{Findings, Named};
 use super::types::Plan;
 use super::{check, flow, steps};
 use crate::cluster::{Topology, TopologyError};
@@ -23,51 +22,11 @@ struct Case {
     tasks: Vec<Task>,
 }
 
-/// What a case is called, and what it is given from outside.
-pub(in crate::workflow) struct Named<'a> {
-    /// The file.
-    pub(in crate::workflow) file: &'a File,
-    /// The choice of the matrix.
-    pub(in crate::workflow) choice: &'a [(String, String)],
-    /// In place of the cluster's name.
-    pub(in crate::workflow) name: Option<&'a str>,
-    /// The file's environment for processes.
-    pub(in crate::workflow) env: Vec<(String, String)>,
-}
-
-/// What is wrong, found on the way.
-pub(super) struct Findings<'a> {
-    root: &'a Node,
-    problems: &'a mut Vec<Problem>,
-}
-
-impl Findings<'_> {
-    /// Something is wrong at a path.
-    pub(super) fn wrong(&mut self, path: &Path, what: impl Into<String>) {
-        self.problems.push(Problem::at(self.root.find(path), what));
-    }
-
-    /// The same tree, with another place for what is wrong.
-    pub(super) fn aside<'b>(&'b self, problems: &'b mut Vec<Problem>) -> Findings<'b> {
-        Findings { root: self.root, problems }
-    }
-
-    /// Does what a path leads to stand in an imported file?
-    pub(super) fn is_imported(&self, path: &Path) -> bool {
-        self.root.find(path).file != self.root.place.file
-    }
-
-    /// Something is wrong at a path, with what would be right.
-    pub(super) fn wrong_with(&mut self, path: &Path, what: impl Into<String>, help: impl Into<String>) {
-        self.problems.push(Problem::at(self.root.find(path), what).help(help));
-    }
-}
-
 /// Plans one case; what is wrong goes to `problems`. `whole`: nothing is left out of the tree that the tasks could need.
 pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, problems: &mut Vec<Problem>) -> Option<Plan> {
     let read = decode::<Case>(root, problems);
     let case = read.value?;
-    let mut findings = Findings { root, problems };
+    let mut findings = Findings::new(root, problems);
     let topology = topology(&case.cluster, named.name, &mut findings);
     versions(&case.cluster, &mut findings);
     if case.tasks.is_empty() && whole && read.whole {

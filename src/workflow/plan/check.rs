@@ -2,8 +2,8 @@
 //! nothing could meet or that would never be looked at.
 
 use super::super::file::{Path, suggestion};
-use super::case::Findings;
 use super::faults;
+use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
 use crate::spec::{Exec, Join, KnownBad, Order, Part, Restart, State, Wait};

@@ -1,7 +1,7 @@
 //! Faults that could not be: no trigger or two, nothing broken or two things, calls that nobody makes.
 
 use super::super::file::Path;
-use super::case::Findings;
+use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::{PlannedTask, Step};
 use crate::spec::{Action, Fault, Trigger};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::super::file::Path;
-use super::case::Findings;
 use super::check;
+use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up, short};
 use super::types::{PlannedTask, Step};
 use crate::cluster::Topology;

@@ -3,12 +3,14 @@
 mod case;
 mod check;
 mod faults;
+mod findings;
 mod flow;
 mod select;
 mod steps;
 mod types;
 mod words;
 
-pub(super) use case::{Named, plan};
+pub(super) use case::plan;
+pub(super) use findings::Named;
 pub use types::{Plan, PlannedTask, Process, Step, Transfer};
 pub use words::{describe, describe_fault, outline};

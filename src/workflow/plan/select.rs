@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::file::Path;
-use super::case::Findings;
+use super::findings::Findings;
 use crate::node::Role;
 use crate::spec::{Pick, Selector};
 

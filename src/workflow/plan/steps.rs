@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::super::file::Path;
-use super::case::{Findings, Named};
+use super::findings::{Findings, Named};
 use super::types::{PlannedTask, Process, Step, Transfer};
 use crate::spec::{Copy, Pick, Selector, Task};
 

@@ -1,0 +1,44 @@
+//! Values of options that have a form of their own.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// `2/6`: the second of six parts of all cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Partition {
+    part: usize,
+    of: usize,
+}
+
+impl Partition {
+    /// What falls to this part, dealt out in turns, so that neighbours go to different parts.
+    pub(super) fn of_all<T>(self, all: Vec<T>) -> Vec<T> {
+        all.into_iter().enumerate().filter(|(at, _)| at % self.of == self.part - 1).map(|(_, one)| one).collect()
+    }
+}
+
+impl FromStr for Partition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((part, of)) if 1 <= part && part <= of => Ok(Self { part, of }),
+            _ => Err("write it as PART/PARTS, as in 2/6".into()),
+        }
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
+
+/// `NAME=VALUE`.
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".into()),
+    }
+}
