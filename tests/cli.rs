@@ -125,10 +125,8 @@ fn what_this_version_cannot_do_is_planned_but_not_run() {
 fn lint_says_what_is_fine_on_standard_output() {
     let output = joinder(&["lint", MATRIX]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{MATRIX}: 60 cases, 3 tasks\n"));
-    assert_eq!(
-        joinder(&["schema"]).stdout,
-        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/workflow.v2.json")).expect("read")
-    );
+    let committed = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/workflow.v2.json")).expect("read");
+    assert!(joinder(&["schema"]).stdout == committed, "joinder schema prints what is committed");
 }
 
 #[test]

@@ -77,6 +77,20 @@ fn the_environment_of_the_file_wins_over_the_process_and_reaches_processes() {
 }
 
 #[test]
+fn vars_and_environment_may_ask_for_each_other_in_any_order() {
+    let text = "version: 2\nvars: {a: '{{ .env.B }}!', c: 'see'}\nenv: {B: '{{ .env.C }}b', C: '{{ .vars.c }}'}\ntasks: [{name: say, cmd: echo, args: ['{{ .vars.a }}']}]";
+    assert_eq!(said(&loaded(text, &[])), ["seeb!"]);
+    let circle = "version: 2\nvars: {a: '{{ .env.B }}'}\nenv: {B: '{{ .vars.a }}'}\ntasks: [{name: say, cmd: echo}]";
+    assert!(refused(circle).contains("circle: a → .env.B → a"), "{}", refused(circle));
+}
+
+#[test]
+fn a_summary_can_be_a_template() {
+    let text = "version: 2\nsummary: 'with {{ .vars.a }}'\nvars: {a: x}\ntasks: [{name: say, cmd: echo}]";
+    assert_eq!(loaded(text, &[]).plans[0].summary, "with x");
+}
+
+#[test]
 fn the_last_axis_turns_fastest_and_cases_are_named_by_their_choice() {
     let text = format!("version: 2\nvars: {{a: x}}\nmatrix: {{order: [serial, parallel], n: [1, 3]}}\n{SAY}");
     let names: Vec<String> = loaded(&text, &[]).plans.into_iter().map(|plan| plan.case).collect();

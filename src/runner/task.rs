@@ -131,7 +131,7 @@ async fn end(
         world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
     }
     finished(task, world, &outcome, counts, took);
-    Ended { outcome, counts, known: is_known, undecided: judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
+    Ended { outcome, counts, known: is_known, undecided: !task.ignore_error && judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
 }
 
 fn finished(task: &PlannedTask, world: &World, outcome: &Outcome, counts: bool, took: Duration) {

@@ -45,7 +45,7 @@ fn allow_templates(schema: &mut Value) {
                 object.insert("anyOf".into(), ways);
             }
             no_null(object);
-            object.iter_mut().filter(|(key, _)| *key != "description").for_each(|(_, value)| allow_templates(value));
+            object.values_mut().for_each(allow_templates);
             if is_typed(object) {
                 let description = object.remove("description");
                 let default = object.remove("default");

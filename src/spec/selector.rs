@@ -73,7 +73,10 @@ impl FromStr for Pick {
                 } else if text.contains("-control-plane-") || text.contains("-worker-") {
                     Self::Name(text.to_owned())
                 } else {
-                    return Err(format!("{text:?} selects no node: use {}, cp2, worker1, or a node's whole name", Self::WORDS.join(", ")));
+                    return Err(format!(
+                        "{text:?} selects no node\nhelp: use {}, cp2, worker1, a node's whole name, or a list of them",
+                        Self::WORDS.join(", ")
+                    ));
                 }
             }
         })
@@ -124,7 +127,7 @@ impl Serialize for Selector {
 impl<'de> Deserialize<'de> for Pick {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        text.parse().map_err(|_| de::Error::unknown_variant(&text, &Self::WORDS))
+        text.parse().map_err(de::Error::custom)
     }
 }
 
@@ -143,9 +146,6 @@ impl<'de> Deserialize<'de> for Selector {
                 let mut picks = Vec::new();
                 while let Some(pick) = list.next_element()? {
                     picks.push(pick);
-                }
-                if picks.is_empty() {
-                    return Err(de::Error::custom("an empty list selects no node"));
                 }
                 Ok(Selector(picks))
             }

@@ -27,9 +27,11 @@ impl FromStr for Demand {
     fn from_str(text: &str) -> Result<Self, String> {
         let example = "write it as in '>=1.36', '<3.6' or '>=1.34.4, <1.35'";
         if !text.trim_start().starts_with(['<', '>', '=', '~', '^']) {
-            return Err(format!("{text:?} is no demand on a version: {example}"));
+            return Err(format!("{text:?} is no demand on a version\nhelp: {example}"));
         }
-        VersionReq::parse(&text.replace('v', "")).map(Self).map_err(|e| format!("{text:?} is no demand on a version ({e}): {example}"))
+        VersionReq::parse(&text.replace('v', ""))
+            .map(Self)
+            .map_err(|e| format!("{text:?} is no demand on a version ({e})\nhelp: {example}"))
     }
 }
 

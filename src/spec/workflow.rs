@@ -103,9 +103,25 @@ pub struct Task {
 }
 
 /// A text, number or boolean, kept as it is written: `1.30` stays `1.30`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Scalar(pub String);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl Visitor<'_> for Any {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, a number, or true or false")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(text.to_owned()))
+            }
+        }
+        from.deserialize_any(Any)
+    }
+}
 
 impl JsonSchema for Scalar {
     fn schema_name() -> Cow<'static, str> {

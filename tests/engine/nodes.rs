@@ -128,9 +128,9 @@ async fn a_failure_that_is_known_does_not_fail_the_run_and_any_other_does() {
         )
     };
     let verdict = |ran: &Ran| {
-        ran.events.iter().find_map(|e| match e {
-            Event::Judged { judgement, .. } if judgement.name.starts_with("known bad") => Some(judgement.verdict),
-            _ => None,
+        ran.events.iter().find_map(|e| {
+            let Event::Judged { judgement, .. } = e else { return None };
+            judgement.name.starts_with("known bad").then_some(judgement.verdict)
         })
     };
     for (error, minor, fails, known, failed) in [

@@ -84,7 +84,7 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
         let choice: Vec<(String, String)> =
             combination.iter().map(|(name, _)| (name.clone(), values.vars.get(name).cloned().unwrap_or_default())).collect();
         let mut root = whole.root.clone();
-        for key in ["cluster", "knownBad", "tasks"] {
+        for key in ["summary", "cluster", "knownBad", "tasks"] {
             if let Some(node) = entry(&mut root, key) {
                 expand(node, &values, sources, &mut own);
             }

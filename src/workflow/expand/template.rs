@@ -122,6 +122,9 @@ fn unknown(name: &Asked, text: &str, place: Place, values: &Values, sources: &So
     let what = if name.kind == "vars" { "var" } else { "environment variable" };
     let whole = format!(".{}.{}", name.kind, name.name);
     let problem = Problem::at(narrow(&whole, name.at, text, place, sources), format!("there is no {what} `{}`", name.name));
+    if text[name.at + whole.len()..].starts_with('-') {
+        return Some(problem.help("a name ends at `-`: read such a var with {{ index .vars \"NAME\" }}, or name it without"));
+    }
     Some(match (suggestion(&name.name, known.keys().map(String::as_str)), name.kind) {
         (Some(meant), _) => problem.help(format!("is `{meant}` meant?")),
         (None, "vars") if known.is_empty() => problem.help("the file has no vars: add `vars: {NAME: VALUE}`, or a matrix"),

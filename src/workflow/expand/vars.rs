@@ -23,7 +23,7 @@ pub(super) fn scalars(map: Option<&Node>) -> BTreeMap<String, Raw> {
     entries.iter().filter_map(|entry| Some((entry.key.clone(), scalar(&entry.node)?))).collect()
 }
 
-/// Writes all out. A var may ask for others, in any order; the environment for vars and for what the process has.
+/// Writes all out. Vars and the file's environment may ask for each other in any order; what the file gives wins over the process.
 pub(super) fn resolve(
     vars: &BTreeMap<String, Raw>,
     env: &BTreeMap<String, Raw>,
@@ -31,74 +31,78 @@ pub(super) fn resolve(
     sources: &Sources,
     problems: &mut Vec<Problem>,
 ) -> Values {
-    // A var that asks for the environment sees the process's, and what the file gives as it stands.
-    let plain_env = env.iter().filter(|(_, raw)| !template::is_one(&raw.text)).map(|(name, raw)| (name.clone(), raw.text.clone()));
-    let seen = process.iter().map(|(name, value)| (name.clone(), value.clone())).chain(plain_env).collect();
-    let mut resolver = Resolver { vars, sources, values: Values { vars: BTreeMap::new(), env: seen }, open: Vec::new(), problems };
+    let inherited = process.iter().filter(|(name, _)| !env.contains_key(*name));
+    let env_values = inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut resolver =
+        Resolver { vars, env, sources, values: Values { vars: BTreeMap::new(), env: env_values }, open: Vec::new(), problems };
     for name in vars.keys() {
-        resolver.var(name);
+        resolver.resolve("vars", name);
     }
-    let Resolver { mut values, problems, .. } = resolver;
-    for (name, raw) in env {
-        let written = match raw.place {
-            Some(place) if template::is_one(&raw.text) => template::expand(&raw.text, place, &values, sources),
-            Some(_) | None => Ok(raw.text.clone()),
-        };
-        match written {
-            Ok(text) => drop(values.env.insert(name.clone(), text)),
-            Err(all) => {
-                problems.extend(all);
-                values.env.entry(name.clone()).or_default();
-            }
-        }
+    for name in env.keys() {
+        resolver.resolve("env", name);
     }
-    values
+    resolver.values
 }
 
 struct Resolver<'a> {
     vars: &'a BTreeMap<String, Raw>,
+    env: &'a BTreeMap<String, Raw>,
     sources: &'a Sources,
     values: Values,
-    /// Those that ask for each other right now.
-    open: Vec<String>,
+    /// Those that ask for each other right now, by kind and name.
+    open: Vec<(&'static str, String)>,
     problems: &'a mut Vec<Problem>,
 }
 
 impl Resolver<'_> {
-    fn var(&mut self, name: &str) {
-        let Some(raw) = self.vars.get(name) else { return };
-        if self.values.vars.contains_key(name) {
+    fn raw(&self, kind: &str, name: &str) -> Option<&Raw> {
+        if kind == "vars" { self.vars.get(name) } else { self.env.get(name) }
+    }
+
+    fn values(&mut self, kind: &str) -> &mut BTreeMap<String, String> {
+        if kind == "vars" { &mut self.values.vars } else { &mut self.values.env }
+    }
+
+    fn resolve(&mut self, kind: &'static str, name: &str) {
+        let Some(Raw { text, place }) = self.raw(kind, name).cloned() else { return };
+        if self.values(kind).contains_key(name) {
             return;
         }
-        let Some(place) = raw.place.filter(|_| template::is_one(&raw.text)) else {
-            self.values.vars.insert(name.to_owned(), raw.text.clone());
+        let Some(place) = place.filter(|_| template::is_one(&text)) else {
+            self.values(kind).insert(name.to_owned(), text);
             return;
         };
-        if let Some(from) = self.open.iter().position(|open| open == name) {
-            let circle: Vec<&str> = self.open[from..].iter().map(String::as_str).chain([name]).collect();
-            self.problems.push(Problem::at(place, format!("vars ask for each other in a circle: {}", circle.join(" → "))));
+        if let Some(from) = self.open.iter().position(|open| *open == (kind, name.to_owned())) {
+            let circle = self.open[from..].iter().map(|(kind, name)| shown(kind, name)).chain([shown(kind, name)]);
+            let what = format!("values ask for each other in a circle: {}", circle.collect::<Vec<_>>().join(" → "));
+            self.problems.push(Problem::at(place, what));
             // a value, so that who asks for it is not told that there is none
-            self.values.vars.insert(name.to_owned(), String::new());
+            self.values(kind).insert(name.to_owned(), String::new());
             return;
         }
-        self.open.push(name.to_owned());
-        for asked in template::names(&raw.text).into_iter().filter(|asked| asked.kind == "vars") {
-            self.var(&asked.name);
+        self.open.push((kind, name.to_owned()));
+        for asked in template::names(&text) {
+            self.resolve(asked.kind, &asked.name);
         }
         self.open.pop();
-        if self.values.vars.contains_key(name) {
+        // a circle has given it one
+        if self.values(kind).contains_key(name) {
             return;
         }
-        // All names are known here, so that a var which comes later in the file counts as known.
-        let text = match template::expand(&raw.text, place, &self.values, self.sources) {
+        let written = match template::expand(&text, place, &self.values, self.sources) {
             Ok(text) => text,
             Err(all) => {
                 self.problems.extend(all);
                 String::new()
             }
         };
-        self.values.vars.insert(name.to_owned(), text);
+        self.values(kind).insert(name.to_owned(), written);
     }
+}
+
+/// A name as templates ask for it, short for a var.
+fn shown(kind: &str, name: &str) -> String {
+    if kind == "vars" { name.to_owned() } else { format!(".env.{name}") }
 }
 
 #[cfg(test)]
@@ -124,6 +128,6 @@ mod tests {
     #[test]
     fn a_circle_is_named_once() {
         let (_, problems) = resolved(&[("a", "{{ .vars.b }}"), ("b", "{{ .vars.c }}"), ("c", "{{ .vars.a }}"), ("d", "{{ .vars.a }}")]);
-        assert_eq!(problems, ["vars ask for each other in a circle: a → b → c → a"]);
+        assert_eq!(problems, ["values ask for each other in a circle: a → b → c → a"]);
     }
 }

@@ -8,28 +8,13 @@ use serde::forward_to_deserialize_any;
 use super::problem::{Problem, suggestion};
 use super::tree::{Entry, Node, Place, Style, Text, Value};
 
-/// Keys that DESIGN has and this version does not, so that nobody looks for a misspelling.
-const LATER: [&str; 19] = [
-    "fault",
-    "heal",
-    "replace",
-    "upgrade",
-    "downgrade",
-    "snapshot",
-    "restore",
-    "certs",
-    "member",
-    "repair",
-    "joins",
-    "writeGap",
-    "lostWrites",
-    "staleReads",
-    "leader",
-    "order",
-    "resources",
-    "time",
-    "logs",
-];
+/// Steps that are planned and that this version does not have, so that nobody looks for a misspelling.
+const LATER_STEPS: [&str; 10] = ["fault", "heal", "replace", "upgrade", "downgrade", "snapshot", "restore", "certs", "member", "repair"];
+/// The same with expectations.
+const LATER_EXPECTATIONS: [&str; 9] = ["joins", "writeGap", "lostWrites", "staleReads", "leader", "order", "resources", "time", "logs"];
+
+/// What an error of a type says behind its words, so that it is shown as help: `no unit\nhelp: write it as in 20s`.
+const HELP: &str = "\nhelp: ";
 
 /// Why a value does not fit.
 #[derive(Debug)]
@@ -75,7 +60,11 @@ impl std::error::Error for Misfit {}
 
 impl de::Error for Misfit {
     fn custom<T: fmt::Display>(what: T) -> Self {
-        Self::new(what.to_string())
+        let text = what.to_string();
+        match text.split_once(HELP) {
+            Some((what, help)) => Self { help: Some(help.to_owned()), ..Self::new(what.to_owned()) },
+            None => Self::new(text),
+        }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "serde's list, of which the tree has these four")]
@@ -92,9 +81,13 @@ impl de::Error for Misfit {
 
     fn unknown_field(field: &str, known: &'static [&'static str]) -> Self {
         let mut misfit = Self::new(format!("unknown key `{field}`"));
+        let (task, expect) = (known.contains(&"cmd"), known.contains(&"members"));
+        let later = task && LATER_STEPS.contains(&field) || expect && LATER_EXPECTATIONS.contains(&field);
         misfit.help = Some(match suggestion(field, known.iter().copied()) {
+            _ if later => "it is planned, this version does not have it yet".into(),
+            _ if field == "<<" => "merge keys are not understood: write the keys out, or let an alias stand for a whole value".into(),
+            _ if field.contains("{{") => "a key cannot be a template, only a value can".into(),
             Some(meant) => format!("is `{meant}` meant?"),
-            None if LATER.contains(&field) => "it is planned, this version does not have it yet".into(),
             None => format!("keys here are: {}", known.join(", ")),
         });
         misfit
@@ -231,13 +224,16 @@ impl<'de> de::Deserializer<'de> for De<'_> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Misfit> {
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Misfit> {
         let node = self.0;
+        let wanted = if fields.is_empty() { "a map".to_owned() } else { format!("a map of {}", fields.join(", ")) };
         let read = match &node.value {
             // `init:` is `init: {}`
             Value::Scalar(text) if text.is_null() => visitor.visit_map(Entries { entries: [].iter(), next: None }),
-            Value::Scalar(_) => self.scalar(&visitor).and_then(|text| Err(de::Error::invalid_type(Unexpected::Str(&text.text), &visitor))),
-            Value::List(_) => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
+            Value::Scalar(_) => {
+                self.scalar(&visitor).and_then(|text| Err(de::Error::invalid_type(Unexpected::Str(&text.text), &wanted.as_str())))
+            }
+            Value::List(_) => Err(de::Error::invalid_type(Unexpected::Seq, &wanted.as_str())),
             Value::Map(entries) => visitor.visit_map(Entries { entries: entries.iter(), next: None }),
         };
         read.map_err(|misfit| misfit.about(node, node.place))

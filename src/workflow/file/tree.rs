@@ -153,7 +153,7 @@ pub(super) fn parse(file: usize, text: &str, first_id: usize, problems: &mut Vec
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|e| {
             let at = e.marker().byte_offset().unwrap_or(0).min(text.len());
-            Problem::at(Place { file, start: at, end: at }, teach(&e.info()))
+            teach(&e.info(), Place { file, start: at, end: at }, text)
         })?;
         if let Event::DocumentStart(..) = event {
             documents += 1;
@@ -172,11 +172,20 @@ pub(super) fn parse(file: usize, text: &str, first_id: usize, problems: &mut Vec
 }
 
 /// The parser's words for somebody who does not know the parser.
-fn teach(info: &str) -> String {
+fn teach(info: &str, place: Place, text: &str) -> Problem {
+    let problem = Problem::at(place, info);
+    let rest = &text[place.start..];
     if info.contains("tab") {
-        return format!("{info}: YAML is indented with spaces, never with tabs");
+        problem.help("YAML is indented with spaces, never with tabs")
+    } else if rest.starts_with(['@', '`']) {
+        problem.help("a word that begins with this sign needs quotes, as in \"@cp*\"")
+    } else if info.contains("unknown anchor") {
+        problem.help("in YAML a word that begins with * stands for what &WORD named before: if it is a text, put it into quotes")
+    } else if info.contains("mapping values are not allowed") {
+        problem.help("a text with `: ` in it needs quotes; else this line is indented too far, or the one above is not done")
+    } else {
+        problem
     }
-    info.to_owned()
 }
 
 struct Builder<'a> {
@@ -293,6 +302,12 @@ impl Builder<'_> {
                 },
                 None => match node.value {
                     Value::Scalar(text) => open.key = Some((text.text, place)),
+                    Value::List(_) | Value::Map(_)
+                        if self.text[..place.start].ends_with('{') || self.text[place.start..].starts_with("{{") =>
+                    {
+                        let problem = Problem::at(place, "this reads as a map in a map");
+                        return Err(problem.help("a template needs quotes: \"{{ .vars.NAME }}\""));
+                    }
                     Value::List(_) | Value::Map(_) => return Err(Problem::at(place, "a key must be a word, this is a list or a map")),
                 },
             },

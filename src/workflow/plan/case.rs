@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::super::file::{Node, Path, Problem, decode};
 use super::types::Plan;
-use super::{check, steps};
+use super::{check, flow, steps};
 use crate::cluster::{Topology, TopologyError};
 use crate::spec::{ClusterSpec, KnownBad, Task};
 
@@ -47,6 +47,11 @@ impl Findings<'_> {
         self.problems.push(Problem::at(self.root.find(path), what));
     }
 
+    /// The same tree, with another place for what is wrong.
+    pub(super) fn aside<'b>(&'b self, problems: &'b mut Vec<Problem>) -> Findings<'b> {
+        Findings { root: self.root, problems }
+    }
+
     /// Does what a path leads to stand in an imported file?
     pub(super) fn is_imported(&self, path: &Path) -> bool {
         self.root.find(path).file != self.root.place.file
@@ -64,6 +69,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
     let case = read.value?;
     let mut findings = Findings { root, problems };
     let topology = topology(&case.cluster, named.name, &mut findings);
+    versions(&case.cluster, &mut findings);
     if case.tasks.is_empty() && whole && read.whole {
         findings.wrong(&Path::default().key("tasks"), "there is no task");
     }
@@ -74,7 +80,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
     let tasks = steps::tasks(&case.tasks, named, &mut findings);
     let topology = topology?;
     check::known_bad(&case.known_bad, &tasks, &mut findings);
-    check::tasks(&tasks, &topology, &mut findings);
+    flow::tasks(&tasks, &topology, &mut findings);
     let stem = named.file.file_stem().unwrap_or_default().to_string_lossy();
     let choice = named.choice.iter().fold(String::new(), |text, (name, value)| format!("{text} {name}={value}"));
     Some(Plan {
@@ -87,6 +93,26 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
         known_bad: case.known_bad,
         tasks: tasks.into_iter().map(|(_, task)| task).collect(),
     })
+}
+
+/// A node image is found by the whole version on its label.
+fn versions(spec: &ClusterSpec, findings: &mut Findings<'_>) {
+    let cluster = Path::default().key("cluster");
+    let whole = |text: &str| {
+        let bare = text.split_once(['-', '+']).map_or(text, |(bare, _)| bare);
+        let numbers: Vec<&str> = bare.split('.').collect();
+        numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u16>().is_ok())
+    };
+    if let Some(text) = spec.kubernetes.as_deref().filter(|text| !text.strip_prefix('v').is_some_and(whole)) {
+        findings.wrong_with(&cluster.key("kubernetes"), format!("{text:?} is no version of Kubernetes"), "write all of it, as in v1.36.3");
+    }
+    if let Some(text) = spec.etcd.version.as_deref().filter(|text| !whole(text)) {
+        findings.wrong_with(
+            &cluster.key("etcd").key("version"),
+            format!("{text:?} is no version of etcd"),
+            "write all of it, as in 3.6.16",
+        );
+    }
 }
 
 fn topology(spec: &ClusterSpec, name: Option<&str>, findings: &mut Findings<'_>) -> Option<Topology> {

@@ -1,84 +1,15 @@
-//! Tasks that are well formed one by one, but cannot be: steps whose turn it is not, selectors that mean no node, settings that
-//! would be ignored, expectations that nothing could meet or that would never be looked at.
+//! One task against the nodes that there are by then: selectors that mean none, settings that would be ignored, expectations that
+//! nothing could meet or that would never be looked at.
 
 use super::super::file::{Path, suggestion};
 use super::case::Findings;
 use super::faults;
-use super::select::{Meant, Nodes, look_up};
+use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
-use crate::cluster::Topology;
-use crate::node::Role;
-use crate::spec::{Exec, Join, KnownBad, Order, Part, Restart, Scale, State, Wait};
+use crate::spec::{Exec, Join, KnownBad, Order, Part, Restart, State, Wait};
 
-/// What earlier tasks have made.
-struct Flow {
-    created: bool,
-    inited: bool,
-    nodes: Nodes,
-}
-
-/// Looks at all tasks in their order.
-pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings: &mut Findings<'_>) {
-    let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
-    let nodes = Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker) };
-    let mut flow = Flow { created: false, inited: false, nodes };
-    for (path, task) in tasks {
-        turn(task, path, &mut flow, findings);
-        one(task, path, &flow, findings);
-        if let Step::Group { tasks, .. } = &task.step {
-            let path = path.key("group").key("tasks");
-            for (at, inner) in tasks.iter().enumerate() {
-                let path = path.index(at);
-                turn(inner, &path, &mut flow, findings);
-                one(inner, &path, &flow, findings);
-            }
-        }
-    }
-}
-
-/// Is it the step's turn, and what is there behind it?
-fn turn(task: &PlannedTask, path: &Path, flow: &mut Flow, findings: &mut Findings<'_>) {
-    let path = path.key(task.step.word());
-    match &task.step {
-        Step::Create if flow.created => findings.wrong(&path, "the nodes are made already"),
-        Step::Create => flow.created = true,
-        Step::Init if flow.inited => findings.wrong(&path, "kubeadm init has run already"),
-        Step::Init => (flow.created, flow.inited) = (true, true),
-        Step::Join(_) if !flow.inited => findings.wrong_with(&path, "nothing can join yet", "put a task with `init` before it"),
-        Step::Expect if !flow.inited => {
-            findings.wrong_with(&path, "nothing can be expected yet", "put a task with `init` before it");
-        }
-        Step::Reset(_) | Step::Scale(_) if !flow.inited => {
-            findings.wrong_with(&path, "there is no Kubernetes yet", "put a task with `init` before it");
-        }
-        Step::Exec(_) | Step::Copy(_) | Step::Restart(_) | Step::Wait(Wait { time: None, .. }) if !flow.created => {
-            findings.wrong_with(&path, "there are no nodes yet", "put a task with `create` or `init` before it");
-        }
-        Step::Wait(Wait { until: Some(State::ApiServer | State::Voter | State::Ready), .. }) if !flow.inited => {
-            findings.wrong_with(&path, "there is no Kubernetes to wait for yet", "put a task with `init` before it");
-        }
-        Step::Delete => (flow.created, flow.inited) = (false, false),
-        Step::Scale(scale) => {
-            self::scale(scale, &path, &flow.nodes, findings);
-            flow.nodes.control_planes = scale.control_planes.filter(|n| *n > 0).unwrap_or(flow.nodes.control_planes);
-            flow.nodes.workers = scale.workers.unwrap_or(flow.nodes.workers);
-        }
-        Step::Cmd(_)
-        | Step::Join(_)
-        | Step::Expect
-        | Step::Reset(_)
-        | Step::Exec(_)
-        | Step::Copy(_)
-        | Step::Restart(_)
-        | Step::Wait(_)
-        | Step::Group { .. }
-        | Step::Export(_) => {}
-    }
-}
-
-/// One task by itself.
-fn one(task: &PlannedTask, path: &Path, flow: &Flow, findings: &mut Findings<'_>) {
-    let nodes = &flow.nodes;
+/// One task by itself, with the nodes that there are by then.
+pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, findings: &mut Findings<'_>) {
     let own = path.key(task.step.word());
     match &task.step {
         Step::Join(join) => self::join(join, &own, nodes, findings),
@@ -86,11 +17,11 @@ fn one(task: &PlannedTask, path: &Path, flow: &Flow, findings: &mut Findings<'_>
         Step::Copy(transfer) => self::copy(transfer, &own, nodes, findings),
         Step::Wait(wait) => self::wait(wait, &own, nodes, findings),
         Step::Restart(restart) => self::restart(restart, &own, nodes, findings),
-        Step::Reset(reset) => drop(look_up(&reset.nodes, nodes, reset.allow_empty, &own.key("nodes"), findings)),
+        Step::Reset(reset) => drop(look_up(&reset.nodes, nodes, Empty::Allowed(reset.allow_empty), &own.key("nodes"), findings)),
         Step::Cmd(_) | Step::Create | Step::Init | Step::Group { .. } | Step::Export(_) | Step::Scale(_) | Step::Delete | Step::Expect => {}
     }
     faults::check(task, path, nodes, findings);
-    expectations(task, &path.key("expect"), findings);
+    expectations(task, &path.key("expect"), inited, findings);
 }
 
 fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -98,19 +29,16 @@ fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
     match &join.nodes {
         None => {
             if nodes.control_planes + nodes.workers < 2 && !join.allow_empty {
-                findings.wrong_with(
-                    &selected,
-                    "the cluster has no node that could join",
-                    "raise `controlPlanes` or `workers` of the cluster",
-                );
+                let help = "raise `controlPlanes` or `workers` of the cluster";
+                findings.wrong_with(&selected, "the cluster has no node that could join", help);
             }
         }
         Some(selector) => {
-            let meant = look_up(selector, nodes, join.allow_empty, &selected, findings);
+            let meant = look_up(selector, nodes, Empty::Allowed(join.allow_empty), &selected, findings);
             if meant.unknown {
                 findings.wrong(&selected, "leader, followers and learner are members already: they cannot join");
             }
-            if meant.first && meant.count() == 1 {
+            if meant.nodes.iter().eq([&FIRST]) {
                 findings.wrong(&selected, "the first control plane is there by `init`: it cannot join");
             }
         }
@@ -128,7 +56,10 @@ fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
 }
 
 fn exec(exec: &Exec, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
-    look_up(&exec.nodes, nodes, exec.allow_empty, &path.key("nodes"), findings);
+    look_up(&exec.nodes, nodes, Empty::Allowed(exec.allow_empty), &path.key("nodes"), findings);
+    if !(0..=255).contains(&exec.exit_code) {
+        findings.wrong(&path.key("exitCode"), format!("no program can end with {}: exit codes are 0 to 255", exec.exit_code));
+    }
     match (&exec.command, &exec.script) {
         (Some(_), Some(_)) => findings.wrong(&path.key("script"), "`command` and `script` cannot both be run: leave one out"),
         (None, None) => {
@@ -143,11 +74,13 @@ fn exec(exec: &Exec, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
 
 fn copy(transfer: &Transfer, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
     match transfer {
-        Transfer::In { nodes: selector, allow_empty, .. } => drop(look_up(selector, nodes, *allow_empty, &path.key("to"), findings)),
+        Transfer::In { nodes: selector, allow_empty, .. } => {
+            drop(look_up(selector, nodes, Empty::Allowed(*allow_empty), &path.key("to"), findings));
+        }
         Transfer::Out { node, .. } => {
-            let meant = look_up(node, nodes, false, &path.key("from"), findings);
-            if meant.count() > 1 {
-                let what = format!("{node} means {} nodes, whose files would take each other's place", meant.count());
+            let meant = look_up(node, nodes, Empty::Never, &path.key("from"), findings);
+            if meant.nodes.len() > 1 {
+                let what = format!("{node} means {} nodes, whose files would take each other's place", meant.nodes.len());
                 findings.wrong_with(&path.key("from"), what, "copy from one node a task");
             }
         }
@@ -169,35 +102,27 @@ fn wait(wait: &Wait, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
         }
         (None, Some(state)) => {
             let Some(selector) = &wait.nodes else { return };
-            let meant = look_up(selector, nodes, wait.allow_empty, &path.key("nodes"), findings);
-            if meant.workers > 0 && matches!(state, State::ApiServer | State::Voter) {
-                findings.wrong(&path.key("nodes"), format!("workers are never {}: select control planes only", state.as_str()));
+            let meant = look_up(selector, nodes, Empty::Allowed(wait.allow_empty), &path.key("nodes"), findings);
+            let lacks = match state {
+                State::ApiServer => "API server",
+                State::Voter => "etcd member",
+                State::Running | State::Ready => return,
+            };
+            if meant.workers() > 0 {
+                findings.wrong(&path.key("nodes"), format!("workers have no {lacks}: select control planes only"));
             }
         }
     }
 }
 
 fn restart(restart: &Restart, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
-    let meant: Meant = look_up(&restart.nodes, nodes, restart.allow_empty, &path.key("nodes"), findings);
-    if meant.workers > 0 && matches!(restart.what, Part::Etcd | Part::KubeApiserver) {
+    let meant = look_up(&restart.nodes, nodes, Empty::Allowed(restart.allow_empty), &path.key("nodes"), findings);
+    if meant.workers() > 0 && matches!(restart.what, Part::Etcd | Part::KubeApiserver) {
         findings.wrong(&path.key("nodes"), format!("workers have no {}: select control planes only", restart.what.as_str()));
     }
 }
 
-fn scale(scale: &Scale, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
-    let (control_planes, workers) = (scale.control_planes.unwrap_or(nodes.control_planes), scale.workers.unwrap_or(nodes.workers));
-    if scale.control_planes.is_none() && scale.workers.is_none() {
-        findings.wrong(path, "`scale` says no number: give controlPlanes or workers");
-    } else if control_planes == 0 {
-        findings.wrong(&path.key("controlPlanes"), "a cluster without a control plane is none: use `delete`");
-    } else if (control_planes, workers) == (nodes.control_planes, nodes.workers) {
-        findings.wrong(path, format!("the cluster has {nodes} by then: nothing would be done"));
-    } else if u16::from(control_planes) + u16::from(workers) > Topology::MOST_NODES {
-        findings.wrong(path, format!("{} nodes do not fit into one cluster", u16::from(control_planes) + u16::from(workers)));
-    }
-}
-
-fn expectations(task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
+fn expectations(task: &PlannedTask, path: &Path, inited: bool, findings: &mut Findings<'_>) {
     let expect = &task.expect;
     if expect.is_empty() {
         if task.step == Step::Expect {
@@ -219,7 +144,12 @@ fn expectations(task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
         | Step::Restart(_)
         | Step::Reset(_)
         | Step::Scale(_)
-        | Step::Expect => {}
+        | Step::Expect => {
+            // of an `expect` alone its turn is told already
+            if !inited && task.step != Step::Expect {
+                findings.wrong_with(path, "nothing can be expected yet", "put a task with `init` before it");
+            }
+        }
     }
     if let Some(promotion) = &expect.promotion {
         let own = path.key("promotion");
@@ -264,7 +194,10 @@ pub(super) fn known_bad(all: &[KnownBad], tasks: &[(Path, PlannedTask)], finding
                 }
             }
         }
-        let names = || tasks.iter().map(|(_, task)| task.name.as_str());
+        let inner = |task: &'_ PlannedTask| if let Step::Group { tasks, .. } = &task.step { tasks.clone() } else { Vec::new() };
+        let all_names: Vec<String> =
+            tasks.iter().flat_map(|(_, task)| std::iter::once(task.clone()).chain(inner(task))).map(|task| task.name).collect();
+        let names = || all_names.iter().map(String::as_str);
         if !names().any(|name| name == known.fails.step) {
             let help = match suggestion(&known.fails.step, names()) {
                 Some(meant) => format!("is {meant:?} meant?"),

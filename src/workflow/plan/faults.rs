@@ -2,7 +2,7 @@
 
 use super::super::file::Path;
 use super::case::Findings;
-use super::select::{Nodes, look_up};
+use super::select::{Empty, Nodes, look_up};
 use super::types::{PlannedTask, Step};
 use crate::spec::{Action, Fault, Trigger};
 
@@ -37,7 +37,7 @@ fn trigger(on: &Trigger, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
         findings.wrong(&path.key("nth"), "times count from 1");
     }
     if let Some(node) = &on.node {
-        look_up(node, nodes, false, &path.key("node"), findings);
+        look_up(node, nodes, Empty::Never, &path.key("node"), findings);
     }
 }
 
@@ -82,11 +82,11 @@ fn action(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
     ];
     for (key, selector) in selectors {
         if let Some(selector) = selector {
-            look_up(selector, nodes, false, &path.key(key).key("nodes"), findings);
+            look_up(selector, nodes, Empty::Never, &path.key(key).key("nodes"), findings);
         }
     }
     if let Some(partition) = partition {
-        look_up(&partition.from, nodes, false, &path.key("partition").key("from"), findings);
-        look_up(&partition.to, nodes, false, &path.key("partition").key("to"), findings);
+        look_up(&partition.from, nodes, Empty::Never, &path.key("partition").key("from"), findings);
+        look_up(&partition.to, nodes, Empty::Never, &path.key("partition").key("to"), findings);
     }
 }

@@ -3,6 +3,7 @@
 mod case;
 mod check;
 mod faults;
+mod flow;
 mod select;
 mod steps;
 mod types;

@@ -1,5 +1,7 @@
 //! Selectors against the nodes that there will be.
 
+use std::collections::BTreeSet;
+
 use super::super::file::Path;
 use super::case::Findings;
 use crate::node::Role;
@@ -55,37 +57,56 @@ impl Nodes {
     }
 }
 
-/// How many nodes of each role a selector means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The nodes that a selector means, by role and number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Meant {
-    pub(super) control_planes: usize,
-    pub(super) workers: usize,
-    /// Is the first control plane among them?
-    pub(super) first: bool,
+    pub(super) nodes: BTreeSet<(Role, u8)>,
     /// Can only etcd tell?
     pub(super) unknown: bool,
 }
 
 impl Meant {
-    pub(super) fn count(self) -> usize {
-        self.control_planes + self.workers
+    pub(super) fn workers(&self) -> usize {
+        self.nodes.iter().filter(|(role, _)| *role == Role::Worker).count()
     }
 }
 
-/// Looks a selector up; words that mean no node are told of, unless that is `allowed`.
-pub(super) fn look_up(selector: &Selector, nodes: &Nodes, allowed: bool, path: &Path, findings: &mut Findings<'_>) -> Meant {
-    let (mut control_planes, mut workers) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
-    let mut unknown = false;
+/// What becomes of a selector that means no node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Empty {
+    /// It is wrong, unless `allowEmpty` says otherwise.
+    Allowed(bool),
+    /// It is wrong.
+    Never,
+}
+
+/// The first control plane, which `init` makes a member.
+pub(super) const FIRST: (Role, u8) = (Role::ControlPlane, 1);
+
+/// A node as selectors call it.
+pub(super) fn short((role, n): (Role, u8)) -> String {
+    match role {
+        Role::ControlPlane => format!("cp{n}"),
+        Role::Worker => format!("worker{n}"),
+    }
+}
+
+/// Looks a selector up; words that mean no node are told of where they must mean one.
+pub(super) fn look_up(selector: &Selector, nodes: &Nodes, empty: Empty, path: &Path, findings: &mut Findings<'_>) -> Meant {
+    let mut meant = Meant::default();
+    if selector.0.is_empty() && empty != Empty::Allowed(true) {
+        findings.wrong(path, "an empty list selects no node");
+    }
     for pick in &selector.0 {
-        let Some((some_control_planes, some_workers)) = nodes.meant(pick) else {
-            unknown = true;
+        let Some((control_planes, workers)) = nodes.meant(pick) else {
+            meant.unknown = true;
             continue;
         };
-        if some_control_planes.is_empty() && some_workers.is_empty() && !allowed {
-            let names: Vec<String> = nodes.names().collect();
-            let raise = |key: &str| format!("raise `{key}` of the cluster, or say `allowEmpty: true` where selecting none is fine");
+        if control_planes.is_empty() && workers.is_empty() && empty != Empty::Allowed(true) {
+            let allow = if empty == Empty::Never { "" } else { ", or say `allowEmpty: true` where selecting none is fine" };
+            let raise = |key: &str| format!("raise `{key}` of the cluster{allow}");
             let help = match pick {
-                Pick::Name(_) => format!("its nodes are: {}", names.join(", ")),
+                Pick::Name(_) => format!("its nodes are: {}", nodes.names().collect::<Vec<_>>().join(", ")),
                 Pick::Worker(_) | Pick::Workers => raise("workers"),
                 Pick::All
                 | Pick::First
@@ -96,11 +117,10 @@ pub(super) fn look_up(selector: &Selector, nodes: &Nodes, allowed: bool, path: &
                 | Pick::Followers
                 | Pick::Learner => raise("controlPlanes"),
             };
-            let what = format!("`{pick}` selects no node: the cluster has {nodes} by then");
-            findings.wrong_with(path, what, help);
+            findings.wrong_with(path, format!("`{pick}` selects no node: the cluster has {nodes} by then"), help);
         }
-        control_planes.extend(some_control_planes);
-        workers.extend(some_workers);
+        meant.nodes.extend(control_planes.into_iter().map(|n| (Role::ControlPlane, n)));
+        meant.nodes.extend(workers.into_iter().map(|n| (Role::Worker, n)));
     }
-    Meant { first: control_planes.contains(&1), control_planes: control_planes.len(), workers: workers.len(), unknown }
+    meant
 }

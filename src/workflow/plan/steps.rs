@@ -96,6 +96,11 @@ impl Planner<'_> {
         .into_iter()
         .filter_map(|(word, there)| there.then_some(word))
         .collect();
+        if task.import.is_some() {
+            let what = "an import cannot stand in a group";
+            findings.wrong_with(&path.key("import"), what, "import tasks in the file's own list, and group them there");
+            return None;
+        }
         for (key, there) in [("args", task.args.is_some()), ("dir", task.dir.is_some())] {
             if there && task.cmd.is_none() {
                 findings.wrong(&path.key(key), format!("`{key}` belongs to `cmd`, which this task does not have"));
@@ -121,6 +126,9 @@ impl Planner<'_> {
         if let Some(program) = &task.cmd {
             if program.trim().is_empty() {
                 findings.wrong(&path.key("cmd"), "`cmd` names no program");
+            } else if program.contains(char::is_whitespace) && !program.contains('/') {
+                let what = format!("`cmd` is one program, and {program:?} has a blank in its name");
+                findings.wrong_with(&path.key("cmd"), what, "put what comes behind the program into `args: [..]`");
             }
             return Some(Step::Cmd(Process {
                 program: program.clone(),
@@ -169,7 +177,9 @@ impl Planner<'_> {
 fn transfer(copy: &Copy, path: &Path, findings: &mut Findings<'_>) -> Option<Transfer> {
     let side = |key: &'static str, text: &str, findings: &mut Findings<'_>| match in_nodes(text) {
         Some((picks, _)) if picks.is_err() => {
-            findings.wrong(&path.key(key), picks.err().unwrap_or_default());
+            let why = picks.err().unwrap_or_default();
+            let (what, help) = why.split_once("\nhelp: ").unwrap_or((&why, ""));
+            findings.wrong_with(&path.key(key), what, help);
             None
         }
         other => Some(other.map(|(picks, file)| (Selector(picks.unwrap_or_default()), file))),

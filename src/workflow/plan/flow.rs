@@ -1,0 +1,127 @@
+//! Tasks in their order: what earlier ones have made, and steps whose turn it is not.
+
+use std::collections::BTreeSet;
+
+use super::super::file::Path;
+use super::case::Findings;
+use super::check;
+use super::select::{Empty, FIRST, Nodes, look_up, short};
+use super::types::{PlannedTask, Step};
+use crate::cluster::Topology;
+use crate::node::Role;
+use crate::spec::{Join, Scale, Selector, State, Wait};
+
+/// What earlier tasks have made.
+struct Flow {
+    created: bool,
+    inited: bool,
+    nodes: Nodes,
+    /// Nodes that have surely joined.
+    joined: BTreeSet<(Role, u8)>,
+}
+
+/// Looks at all tasks in their order.
+pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings: &mut Findings<'_>) {
+    let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
+    let nodes = Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker) };
+    let mut flow = Flow { created: false, inited: false, nodes, joined: BTreeSet::new() };
+    for (path, task) in tasks {
+        flow.take(task, path, findings);
+        if let Step::Group { tasks, .. } = &task.step {
+            let path = path.key("group").key("tasks");
+            for (at, inner) in tasks.iter().enumerate() {
+                flow.take(inner, &path.index(at), findings);
+            }
+        }
+    }
+}
+
+impl Flow {
+    fn take(&mut self, task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
+        self.turn(task, &path.key(task.step.word()), findings);
+        check::one(task, path, &self.nodes, self.inited, findings);
+    }
+
+    /// Is it the step's turn, and what is there behind it?
+    fn turn(&mut self, task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
+        let mut needs = |there: bool, what: &str, step: &str| {
+            if !there {
+                findings.wrong_with(path, what, format!("put a task with {step} before it"));
+            }
+        };
+        let (created, inited) = (self.created, self.inited);
+        match &task.step {
+            Step::Create if created => findings.wrong(path, "the nodes are made already"),
+            Step::Create => self.created = true,
+            Step::Init if inited => findings.wrong(path, "kubeadm init has run already"),
+            Step::Init => {
+                (self.created, self.inited) = (true, true);
+                self.joined = [FIRST].into();
+            }
+            Step::Join(join) => {
+                needs(inited, "nothing can join by then", "`init`");
+                self.join(task, join, path, findings);
+            }
+            Step::Expect => needs(inited, "nothing can be expected by then", "`init`"),
+            Step::Reset(reset) => {
+                needs(inited, "there is no Kubernetes by then", "`init`");
+                // whatever is wrong with the selector is told by the check
+                let mut unheard = Vec::new();
+                let meant = look_up(&reset.nodes, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
+                self.joined.retain(|node| !meant.nodes.contains(node) && !meant.unknown);
+            }
+            Step::Scale(scale) => {
+                needs(inited, "there is no Kubernetes by then", "`init`");
+                self.scale(scale, path, findings);
+            }
+            Step::Wait(Wait { until: Some(State::ApiServer | State::Voter | State::Ready), .. }) => {
+                needs(inited, "there is no Kubernetes to wait for by then", "`init`");
+            }
+            Step::Wait(Wait { until: Some(State::Running), .. }) | Step::Exec(_) | Step::Copy(_) | Step::Restart(_) | Step::Export(_) => {
+                needs(created, "there are no nodes by then", "`create` or `init`");
+            }
+            Step::Delete => {
+                (self.created, self.inited) = (false, false);
+                self.joined.clear();
+            }
+            Step::Cmd(_) | Step::Wait(Wait { until: None, .. }) | Step::Group { .. } => {}
+        }
+    }
+
+    /// Nodes that joined before cannot join again, unless that may have failed or been disturbed.
+    fn join(&mut self, task: &PlannedTask, join: &Join, path: &Path, findings: &mut Findings<'_>) {
+        let mut unheard = Vec::new();
+        let selector = join.nodes.clone().unwrap_or_else(Selector::all);
+        let mut meant = look_up(&selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard)).nodes;
+        meant.remove(&FIRST);
+        let again: Vec<String> = meant.intersection(&self.joined).map(|node| short(*node)).collect();
+        if !again.is_empty() {
+            let what = format!("{} joined in an earlier task", again.join(", "));
+            findings.wrong_with(&path.key("nodes"), what, "select the nodes that have not, or `reset` these before");
+        }
+        if !task.ignore_error && task.faults.is_empty() && task.when.is_none() {
+            self.joined.extend(meant);
+        }
+    }
+
+    fn scale(&mut self, scale: &Scale, path: &Path, findings: &mut Findings<'_>) {
+        let nodes = &self.nodes;
+        let (control_planes, workers) = (scale.control_planes.unwrap_or(nodes.control_planes), scale.workers.unwrap_or(nodes.workers));
+        if scale.control_planes.is_none() && scale.workers.is_none() {
+            findings.wrong(path, "`scale` says no number: give controlPlanes or workers");
+        } else if control_planes == 0 {
+            findings.wrong(&path.key("controlPlanes"), "a cluster without a control plane is none: use `delete`");
+            return;
+        } else if (control_planes, workers) == (nodes.control_planes, nodes.workers) {
+            findings.wrong(path, format!("the cluster has {nodes} by then: nothing would be done"));
+        } else if u16::from(control_planes) + u16::from(workers) > Topology::MOST_NODES {
+            findings.wrong(path, format!("{} nodes do not fit into one cluster", u16::from(control_planes) + u16::from(workers)));
+            return;
+        }
+        for (role, before, after) in [(Role::ControlPlane, nodes.control_planes, control_planes), (Role::Worker, nodes.workers, workers)] {
+            self.joined.retain(|(other, n)| *other != role || *n <= after);
+            self.joined.extend((before + 1..=after).map(|n| (role, n)));
+        }
+        (self.nodes.control_planes, self.nodes.workers) = (control_planes, workers);
+    }
+}
