@@ -23,24 +23,27 @@ pub(super) const STEP_LIMIT: Duration = Duration::from_mins(15);
 /// How long removing may take.
 pub(super) const REMOVAL: Duration = Duration::from_mins(2);
 
-/// Chooses images and checks the user's own binaries.
+/// Chooses images, where nodes are made at all, and checks the user's own binaries.
 pub(super) async fn world(
-    spec: &ClusterSpec,
-    topology: &Topology,
+    plan: &Plan,
     args: &NodeArgs,
     run: &str,
     lifetime: Lifetime,
     runtime: &Arc<dyn Runtime>,
     events: &Bus,
 ) -> anyhow::Result<World> {
-    cluster::refuse_taken(topology, runtime.as_ref()).await?;
-    let images = images(spec, topology, args, runtime.as_ref()).await?;
+    let topology = &plan.topology;
+    let mut chosen = Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None };
+    if plan.makes_nodes() {
+        cluster::refuse_taken(topology, runtime.as_ref()).await?;
+        chosen = images(&plan.cluster, topology, args, runtime.as_ref()).await?;
+    }
     for path in [&args.kubeadm, &args.kubelet, &args.etcd].into_iter().flatten() {
         check_binary(path)?;
     }
     Ok(World {
         topology: topology.clone(),
-        images,
+        images: chosen,
         overrides: Overrides { joinder: None, kubeadm: args.kubeadm.clone(), kubelet: args.kubelet.clone(), etcd: args.etcd.clone() },
         run: run.to_owned(),
         lifetime,
@@ -57,7 +60,7 @@ pub(super) async fn world(
 
 /// Tells what may be wrong with the choice of images.
 pub(super) fn doubts(world: &World) {
-    if world.images.kubernetes.is_none() {
+    if !world.images.node.is_empty() && world.images.kubernetes.is_none() {
         let text = format!("image {} carries no label of joinder's: is it a node image?", world.images.node);
         world.events.tell(Event::Warning { text });
     }

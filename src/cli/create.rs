@@ -92,8 +92,7 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
     let run = random::word(8).map_err(|e| environment(e.into()))?;
     let events = Bus::new();
-    let mut world =
-        case::world(&plan.cluster, &plan.topology, &args.nodes, &run, Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
+    let mut world = case::world(plan, &args.nodes, &run, Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
     let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
     let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
     let file = dir.join("kubeconfig");

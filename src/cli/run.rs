@@ -83,7 +83,7 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
     }
     for (at, plan) in plans.iter().enumerate() {
         let lifetime = if args.nodes.retain { Lifetime::Kept } else { Lifetime::Process };
-        let world = case::world(&plan.cluster, &plan.topology, &args.nodes, &run, lifetime, &runtime, &events).await;
+        let world = case::world(plan, &args.nodes, &run, lifetime, &runtime, &events).await;
         let mut world = match world {
             Ok(world) => world,
             Err(e) => {

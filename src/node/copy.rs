@@ -90,7 +90,9 @@ fn target(from: &str, to: &Path) -> std::io::Result<PathBuf> {
         return Ok(to.join(name));
     }
     if to.as_os_str().as_encoded_bytes().ends_with(b"/") {
-        return Err(missing(to));
+        // Unlike `docker cp`: here a folder that is meant to be one costs nobody anything, and a run would end for want of it.
+        std::fs::create_dir_all(to)?;
+        return Ok(to.join(name));
     }
     match to.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         Some(parent) if !parent.is_dir() => Err(missing(parent)),
@@ -160,6 +162,7 @@ mod tests {
         assert_eq!(target("/etc/hosts", dir).expect("fine"), dir.join("hosts"));
         assert_eq!(target("/etc/hosts", &dir.join("h")).expect("fine"), dir.join("h"));
         assert!(target("/etc/hosts", &dir.join("no/h")).is_err());
-        assert!(target("/etc/hosts", Path::new(&format!("{}/no/", dir.display()))).is_err());
+        assert_eq!(target("/etc/hosts", Path::new(&format!("{}/new/deep/", dir.display()))).expect("made"), dir.join("new/deep/hosts"));
+        assert!(dir.join("new/deep").is_dir());
     }
 }

@@ -24,7 +24,10 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
             let choice = if choice.is_empty() { String::new() } else { format!(" ({case})") };
             let etcd = if etcd.is_empty() { "kubeadm's choice" } else { etcd };
             let summary = if summary.is_empty() { String::new() } else { format!("\n         {summary}") };
-            (Tone::Plain, format!("{place}{file}{choice}{summary}\n         Kubernetes {kubernetes}, etcd {etcd}, image {image}"))
+            // a workflow that makes no node has no image
+            let made =
+                if image.is_empty() { String::new() } else { format!("\n         Kubernetes {kubernetes}, etcd {etcd}, image {image}") };
+            (Tone::Plain, format!("{place}{file}{choice}{summary}{made}"))
         }
         Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {name}")),
         Event::TaskFinished { name, outcome, counts, took, .. } => finished(name, outcome, *counts, &human(*took)),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::frame;
 use super::line::{came_to, case_ended};
-use super::model::{Case, CaseEnd, Run, Seen, Task};
+use super::model::{Case, CaseEnd, Run, Seen, State, Task};
 use super::tone::{Tone, fit, paint, plain, verdict, width};
-use crate::event::{Moment, Verdict, Work};
+use crate::event::{Moment, Outcome, Verdict, Work};
 use crate::sys::clock::human;
 
 /// What the reporter has to say to its caller.
@@ -52,28 +52,49 @@ pub(super) fn text(run: &Run, artifacts: Option<&Result<PathBuf, String>>, colou
     if several {
         lines.push((Tone::Plain, format!("cases      {}", frame::cases(run))));
     }
-    let count = |v: Verdict| run.done.iter().map(|case| case.verdicts(v)).sum::<usize>();
-    let failed = run.done.iter().map(failures).sum::<usize>();
-    let known = if count(Verdict::Known) > 0 { format!(", {} known", count(Verdict::Known)) } else { String::new() };
     let tone = if exit == 0 { Tone::Good } else { Tone::Bad };
-    lines.push((
-        tone,
-        format!(
-            "result     {} passed, {failed} failed, {} undecided{known} in {}; exit code {exit}",
-            count(Verdict::Pass),
-            count(Verdict::Undecided),
-            human(took)
-        ),
-    ));
+    let parts = [tasks(run), judged(run)].into_iter().flatten().map(|part| part + "; ").collect::<String>();
+    lines.push((tone, format!("result     {parts}{}, exit code {exit}", human(took))));
     lines.into_iter().fold("\n".to_owned(), |text, (tone, line)| text + &paint(tone, &plain(&line), colour) + "\n")
 }
 
-/// Steps and verdicts that failed and are not forgiven.
-fn failures(case: &Case) -> usize {
-    let steps = case.tasks.iter().filter(|task| task.failed() && task.trouble().is_some()).count();
-    let fails = |task: &&Task| !task.forgiven();
-    let verdicts = |task: &Task| task.verdicts.iter().filter(|seen| seen.judgement.verdict == Verdict::Fail).count();
-    steps + case.tasks.iter().filter(fails).map(verdicts).sum::<usize>()
+/// What became of the tasks, in numbers.
+fn tasks(run: &Run) -> Option<String> {
+    let (mut passed, mut failed, mut ignored, mut skipped, mut stopped) = (0, 0, 0, 0, 0);
+    for task in run.done.iter().flat_map(|case| &case.tasks) {
+        match &task.state {
+            State::Ended { counts: true, .. } => failed += 1,
+            State::Ended { outcome: Outcome::Skipped { .. }, .. } => skipped += 1,
+            State::Ended { outcome: Outcome::Passed, .. } => passed += 1,
+            State::Ended { outcome: Outcome::Stopped, .. } | State::Waiting | State::Running { .. } => stopped += 1,
+            State::Ended { outcome: Outcome::Failed { .. } | Outcome::NotStarted { .. } | Outcome::TimedOut { .. }, .. } => ignored += 1,
+        }
+    }
+    counted(
+        "tasks",
+        &[(passed, "passed"), (failed, "failed"), (ignored, "failed and forgiven"), (skipped, "skipped"), (stopped, "stopped")],
+    )
+}
+
+/// What was judged, in numbers. A failed verdict without weight is not counted as one.
+fn judged(run: &Run) -> Option<String> {
+    let all = || run.done.iter().flat_map(|case| &case.tasks).flat_map(|task| task.verdicts.iter().map(move |seen| (task, seen)));
+    let count = |v: Verdict| all().filter(|(task, seen)| seen.judgement.verdict == v && !(v == Verdict::Fail && task.forgiven())).count();
+    counted(
+        "verdicts",
+        &[
+            (count(Verdict::Pass), "passed"),
+            (count(Verdict::Fail), "failed"),
+            (count(Verdict::Undecided), "undecided"),
+            (count(Verdict::Known), "known"),
+        ],
+    )
+}
+
+/// `verdicts 3 passed, 1 known`: what there is none of is left out.
+fn counted(what: &str, numbers: &[(usize, &str)]) -> Option<String> {
+    let there: Vec<String> = numbers.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    (!there.is_empty()).then(|| format!("{what} {}", there.join(", ")))
 }
 
 /// Steps that failed.

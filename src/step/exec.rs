@@ -1,7 +1,5 @@
 //! `exec`: a command in nodes.
 
-use std::collections::VecDeque;
-
 use super::each::each;
 use super::error::StepError;
 use super::select::select;
@@ -13,13 +11,10 @@ use crate::spec::{Exec, OutputWanted};
 use crate::sys::redact::Redactor;
 use crate::sys::stop::Stop;
 
-/// Lines that an error shows.
-const SHOWN: usize = 5;
-
 /// Runs the command of task `index` in the nodes, one after the other up to the first failure, or in all at once.
 ///
 /// # Errors
-/// [`StepError::NotStarted`], or [`StepError::Command`] with the last lines for another exit code or output than is wanted.
+/// [`StepError::NotStarted`], or [`StepError::Command`] for another exit code or output than is wanted. What it wrote is told as events.
 pub async fn exec(world: &World, index: usize, exec: &Exec, stop: &Stop) -> Result<(), StepError> {
     let cluster = world.cluster()?;
     let nodes = select(&cluster, &exec.nodes, exec.allow_empty).await?;
@@ -37,7 +32,7 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
     let env = exec.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
     let mut process = node.agent().run_with(argv, env);
     let (mut out, mut err) = (redact.lines(), redact.lines());
-    let (mut search, mut last) = (Search::new(exec.output.as_ref()), VecDeque::new());
+    let mut search = Search::new(exec.output.as_ref());
     let mut stopped = false;
     let how = loop {
         let output = tokio::select! {
@@ -57,10 +52,6 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
                     Pipe::Out => out.apply(&text),
                     Pipe::Err => err.apply(&text),
                 };
-                if last.len() == SHOWN {
-                    last.pop_front();
-                }
-                last.push_back(line.clone());
                 world.events.tell(Event::Output { index, node: node.name.clone(), error: pipe == Pipe::Err, line });
             }
             Ok(Output::Exited { .. }) if stopped => return Err(StepError::Stopped),
@@ -80,8 +71,6 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
     if how.is_empty() {
         return Ok(());
     }
-    let lines = last.iter().fold(String::new(), |text, line| text + "\n    " + line);
-    let how = if lines.is_empty() { format!("{how}; it said nothing") } else { format!("{how}; its last lines:{lines}") };
     Err(StepError::Command { what, how })
 }
 

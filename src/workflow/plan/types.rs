@@ -151,6 +151,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Does any task make nodes?
+    pub fn makes_nodes(&self) -> bool {
+        self.tasks.iter().any(|task| matches!(task.step, Step::Create | Step::Init))
+    }
+
     /// All tasks, those of a group behind it.
     pub fn all_tasks(&self) -> impl Iterator<Item = &PlannedTask> {
         self.tasks.iter().flat_map(|task| {
