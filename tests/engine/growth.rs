@@ -219,6 +219,14 @@ async fn a_kubeadm_without_the_phase_says_so_before_it_begins() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_join_of_nobody_does_not_pass_for_one() {
+    let rig = Rig::new();
+    let join = Step::Join(Join { nodes: Some(picks("cp1")), ..Join::default() });
+    let ran = rig.run(&with(vec![task("reset", reset("cp1")), task("it", join)]), "r1", &Stop::new()).await;
+    assert_eq!(ran.reason(), "order parallel: only one-control-plane-1 is meant, which others join: it cannot join them");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stop_while_others_hold_the_ticket_ends_the_join() {
     let rig = Rig::new();
     rig.nodes.script("one-control-plane-2", Script::Hangs);

@@ -22,6 +22,10 @@ pub async fn join(world: &World, join: &Join, stop: &Stop) -> Result<(), StepErr
     let first = cluster.first().index;
     let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), join.allow_empty).await?;
     let nodes: Vec<Arc<Node>> = meant.into_iter().filter(|node| node.index != first).collect();
+    if nodes.is_empty() && !join.allow_empty {
+        let why = format!("only {} is meant, which others join: it cannot join them", cluster.first().name);
+        return Err(StepError::CannotJoin { order: join.order.as_str(), why });
+    }
     these(world, &cluster, &nodes, join, stop).await
 }
 
