@@ -287,7 +287,7 @@ pub(super) enum JoinOrder {
 pub(super) struct ExecArgs {
     #[command(flatten)]
     pub(super) cluster: NameArgs,
-    /// A node's name, or @all, '@cp*', @cp2, @cpN (all control planes but the first), '@w*', @w1; several one after the other
+    /// all, first, secondaries, control-planes, workers, cp2, worker1, a node's name, or kinder's @all, '@cp*', @w1; several with commas
     pub(super) node: String,
     /// Program and arguments
     #[arg(required = true, last = true)]
@@ -296,7 +296,7 @@ pub(super) struct ExecArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm\n  joinder run workflows/join/orders.yaml --case order=parallel --var kubernetes=v1.37.2\n  joinder run workflows/ --list -o wide"
+    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm\n  joinder run workflows/join/orders.yaml --case order=parallel --var kubernetes=v1.37.2\n  joinder run workflows/ --list -o wide\n\nWhat a run says goes to standard error; --list and --dry-run go to standard output."
 )]
 pub(super) struct RunArgs {
     /// Workflow files, or folders with *.yaml and *.yml files, at any depth

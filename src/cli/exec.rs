@@ -1,5 +1,6 @@
 //! `joinder exec`: a command in one node or several, with its exit code.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use super::exit::Exit;
 use crate::agent::{AgentError, Output, Pipe};
 use crate::cluster::{self, Cluster};
 use crate::node::{Node, Role};
+use crate::spec::Pick;
 use crate::sys::stop::Stop;
 
 const ATTACH: Duration = Duration::from_secs(10);
@@ -53,7 +55,7 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
 }
 
 async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<u8> {
-    let mut process = node.agent().run(command.to_vec());
+    let mut process = node.command(command.to_vec(), BTreeMap::new());
     let mut stopped = false;
     loop {
         let output = tokio::select! {
@@ -82,19 +84,25 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
     }
 }
 
-/// A node by name, or kinder's selectors: `@all`, `@cp*`, `@cp1`, `@cpN` (all but the first), `@w*`, and `@cp2`, `@w1`, …
+/// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`), kinder's (`@cp*`, `@w1`), or name; several with commas.
 fn select(cluster: &Cluster, wanted: &str) -> Vec<Arc<Node>> {
-    let of = |role: Role| cluster.nodes.iter().filter(move |n| n.role == role).cloned();
-    let nth = |role: Role, n: &str| n.parse::<usize>().ok().and_then(|n| of(role).nth(n.checked_sub(1)?)).into_iter().collect();
-    match wanted {
-        "@all" => cluster.nodes.clone(),
-        "@cp*" => of(Role::ControlPlane).collect(),
-        "@cpN" => of(Role::ControlPlane).skip(1).collect(),
-        "@w*" => of(Role::Worker).collect(),
-        _ => match (wanted.strip_prefix("@cp"), wanted.strip_prefix("@w")) {
-            (Some(n), _) => nth(Role::ControlPlane, n),
-            (None, Some(n)) => nth(Role::Worker, n),
-            (None, None) => cluster.nodes.iter().filter(|n| n.name == wanted).cloned().collect(),
-        },
+    let picks: Vec<Pick> = wanted.split(',').filter_map(|word| word.trim().parse().ok()).collect();
+    cluster.nodes.iter().filter(|node| node.name == wanted || picks.iter().any(|pick| means(cluster, pick, node))).cloned().collect()
+}
+
+fn means(cluster: &Cluster, pick: &Pick, node: &Node) -> bool {
+    let nth = |role: Role, n: u8| node.role == role && node.name.ends_with(&format!("-{}-{n}", role.as_str()));
+    let first = node.index == cluster.first().index;
+    match pick {
+        Pick::All => true,
+        Pick::First => first,
+        Pick::ControlPlanes => node.role == Role::ControlPlane,
+        Pick::Secondaries => node.role == Role::ControlPlane && !first,
+        Pick::Workers => node.role == Role::Worker,
+        Pick::ControlPlane(n) => nth(Role::ControlPlane, *n),
+        Pick::Worker(n) => nth(Role::Worker, *n),
+        Pick::Name(name) => node.name == *name,
+        // nobody samples etcd for one command
+        Pick::Leader | Pick::Followers | Pick::Learner => false,
     }
 }

@@ -12,8 +12,8 @@ use crate::workflow::{self, Choice, Loaded, Plan, Request, suggestion};
 pub(super) type Each = Vec<(PathBuf, Loaded)>;
 
 /// Reads every file, or says everything that is wrong with all of them.
-pub(super) fn load(paths: &[PathBuf], vars: &[(String, String)], name: Option<&str>) -> Result<Each, (Exit, String)> {
-    let request = Request { name: name.map(str::to_owned), vars: vars.to_vec(), env: env::all() };
+pub(super) fn load(paths: &[PathBuf], vars: &[(String, String)], cases: &[Choice], name: Option<&str>) -> Result<Each, (Exit, String)> {
+    let request = Request { name: name.map(str::to_owned), vars: vars.to_vec(), cases: cases.to_vec(), env: env::all() };
     let mut problems = Vec::new();
     let mut each = Vec::new();
     let files: Vec<PathBuf> = paths.iter().flat_map(|path| files(path, &mut problems)).collect();
@@ -43,14 +43,12 @@ pub(super) fn plans(
     select: &SelectArgs,
     name: Option<&str>,
 ) -> Result<Vec<Plan>, (Exit, String)> {
-    let each = load(paths, vars, name)?;
+    let each = load(paths, vars, &select.cases, name)?;
     let wrong = |why: String| (Exit::BadCommandLine, format!("error: {why}"));
-    let all: Vec<Plan> = each.into_iter().flat_map(|(_, loaded)| loaded.plans).collect();
     for (name, value) in select.cases.iter().flat_map(|choice| &choice.0) {
-        check_pair(name, value, &all).map_err(wrong)?;
+        check_pair(name, value, &each).map_err(wrong)?;
     }
-    let asked = |plan: &Plan| select.cases.is_empty() || select.cases.iter().any(|choice| choice.holds(&plan.choice));
-    let some: Vec<Plan> = all.into_iter().filter(asked).collect();
+    let some: Vec<Plan> = each.into_iter().flat_map(|(_, loaded)| loaded.plans).collect();
     if some.is_empty() {
         let shown: Vec<String> = select.cases.iter().map(Choice::to_string).collect();
         return Err(wrong(format!("no case is so: --case '{}'", shown.join("' --case '"))));
@@ -61,11 +59,10 @@ pub(super) fn plans(
     })
 }
 
-fn check_pair(name: &str, value: &str, plans: &[Plan]) -> Result<(), String> {
-    let values = |of: &str| plans.iter().flat_map(|plan| &plan.choice).filter(|(axis, _)| axis == of).map(|(_, v)| v.as_str()).collect();
-    let known: BTreeSet<&str> = values(name);
+fn check_pair(name: &str, value: &str, each: &Each) -> Result<(), String> {
+    let known: BTreeSet<&str> = each.iter().filter_map(|(_, loaded)| loaded.axes.get(name)).flatten().map(String::as_str).collect();
     if known.is_empty() {
-        let axes: BTreeSet<&str> = plans.iter().flat_map(|plan| &plan.choice).map(|(axis, _)| axis.as_str()).collect();
+        let axes: BTreeSet<&str> = each.iter().flat_map(|(_, loaded)| loaded.axes.keys()).map(String::as_str).collect();
         return Err(format!("--case {name}={value}: no matrix has the axis {name:?}{}", near(name, &axes)));
     }
     if !known.contains(value) {

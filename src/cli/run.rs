@@ -1,5 +1,6 @@
 //! `joinder run`: workflows, one after the other.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -27,6 +28,14 @@ pub(super) async fn run(args: RunArgs) -> Exit {
             return exit;
         }
     };
+    if plans.is_empty() && !args.list {
+        // more parts than cases: nothing is wrong with that, and nothing was judged
+        diag::say(&format!(
+            "no case falls to --partition {}: nothing is run",
+            args.select.partition.map_or(String::new(), |p| p.to_string())
+        ));
+        return Exit::Passed;
+    }
     if args.list {
         return list::list(&plans, args.output.unwrap_or(Output::Name));
     }
@@ -112,6 +121,11 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
     events.tell(Event::RunFinished { exit: exit.code(), took: Stamp::now().since(began) });
     events.close();
     let summaries = reporter.join_all().await;
+    if args.nodes.retain {
+        for name in plans.iter().filter(|plan| plan.makes_nodes()).map(|plan| plan.topology.name.as_str()).collect::<BTreeSet<_>>() {
+            diag::say(&format!("kept by --retain: joinder get nodes --name {name}; joinder delete cluster --name {name}"));
+        }
+    }
     let incomplete = summaries.into_iter().find_map(|s| s.artifacts.and_then(Result::err));
     match (broken, incomplete) {
         (Some(broken), _) => Err(broken),

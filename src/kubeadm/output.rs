@@ -9,12 +9,17 @@ pub fn phase(line: &str) -> Option<&str> {
     (plain && inside != "apiclient").then_some(inside)
 }
 
-/// kubeadm's own error line: the last `error: …` or `error execution phase …`, without the stack that `--v=5` prints below.
+/// kubeadm's own error: the last line `error: …` or `error execution phase …`, without the stack that `--v=5` prints below. Where that
+/// says only that checks have failed, the checks follow it (`[ERROR Port-6443]: …`).
 ///
 /// kubeadm prints warnings and retries with the word "error" before; only these two forms end it
 /// (`cmd/kubeadm/app/util/error.go`).
-pub fn error<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> Option<&'a str> {
-    lines.rev().find(|line| line.starts_with("error: ") || line.starts_with("error execution phase "))
+pub fn error<'a>(lines: impl DoubleEndedIterator<Item = &'a str> + Clone) -> Option<String> {
+    let last = lines.clone().rev().find(|line| line.starts_with("error: ") || line.starts_with("error execution phase "))?;
+    let checks = lines.map(str::trim).filter(|line| line.starts_with("[ERROR "));
+    let checks: Vec<&str> = if last.contains("preflight") { checks.collect() } else { Vec::new() };
+    let last = last.strip_prefix("error: ").unwrap_or(last).trim_end_matches(':');
+    Some(std::iter::once(last).chain(checks).collect::<Vec<_>>().join("\n  "))
 }
 
 #[cfg(test)]
@@ -36,6 +41,18 @@ mod tests {
     }
 
     #[test]
+    fn checks_that_failed_are_named() {
+        let lines = [
+            "[preflight] Some fatal errors occurred:",
+            "	[ERROR FileAvailable--etc-kubernetes-manifests-etcd.yaml]: /etc/kubernetes/manifests/etcd.yaml already exists",
+            "[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`",
+            "error: error execution phase preflight: preflight checks failed",
+        ];
+        let want = "error execution phase preflight: preflight checks failed\n  [ERROR FileAvailable--etc-kubernetes-manifests-etcd.yaml]: /etc/kubernetes/manifests/etcd.yaml already exists";
+        assert_eq!(error(lines.into_iter()).as_deref(), Some(want));
+    }
+
+    #[test]
     fn the_error_line_is_found_above_its_stack() {
         let lines = [
             "[check-etcd] Checking",
@@ -43,7 +60,7 @@ mod tests {
             "k8s.io/kubernetes/cmd/kubeadm/app/cmd/phases/workflow.(*Runner).Run",
             "	/x/runner.go:262",
         ];
-        assert_eq!(error(lines.into_iter()), Some(lines[1]));
+        assert_eq!(error(lines.into_iter()).as_deref(), Some(lines[1]));
         assert_eq!(error(["all well"].into_iter()), None);
     }
 }

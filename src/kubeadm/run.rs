@@ -93,7 +93,7 @@ impl Kubeadm<'_> {
             Ok(End::Exited(code)) => *code,
             Ok(End::Stopped) | Err(_) => None,
         };
-        let error = output::error(follow.lines.iter().map(String::as_str)).map(str::to_owned);
+        let error = output::error(follow.lines.iter().map(String::as_str));
         self.events.tell(Event::KubeadmFinished {
             node: node.name.clone(),
             code,

@@ -1,5 +1,6 @@
 //! A node from its plan to containerd's socket, and the connection to its agent.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,7 +112,12 @@ pub enum NodeError {
 }
 
 fn last_lines(log: &str) -> String {
-    if log.is_empty() { String::new() } else { format!("\nits last lines:\n{}", log.trim_end()) }
+    // systemd that cannot watch its control groups ends without a word
+    if log.is_empty() {
+        "; it said nothing. `joinder doctor` says what the machine may be short of".to_owned()
+    } else {
+        format!("\nits last lines:\n{}", log.trim_end())
+    }
 }
 
 /// A running node with its agent.
@@ -202,6 +208,14 @@ impl Node {
         let Err(wait) = up.await else { return Ok(()) };
         let log = self.runtime.logs(&self.name, 15).await.unwrap_or_default();
         Err(NodeError::Boot { wait, log })
+    }
+
+    /// Runs a command. On a control plane kubectl finds the administrator's kubeconfig, as in kind's nodes.
+    pub fn command(&self, argv: Vec<String>, mut env: BTreeMap<String, String>) -> agent::Process {
+        if self.role == Role::ControlPlane {
+            env.entry("KUBECONFIG".into()).or_insert_with(|| path::ADMIN_CONF.into());
+        }
+        self.agent().run_with(argv, env)
     }
 
     /// Does containerd answer?

@@ -85,15 +85,15 @@ pub(super) fn came_to(end: CaseEnd) -> (Tone, &'static str) {
 }
 
 fn finished(name: &str, outcome: &Outcome, counts: bool, took: &str) -> (Tone, String) {
+    let ignored = if counts { "" } else { " (ignored)" };
     match outcome {
         Outcome::Passed if counts => (Tone::Bad, format!("✘ {name}: done in {took}, but an expectation failed")),
         Outcome::Passed => (Tone::Good, format!("✔ {name} {took}")),
         Outcome::Failed { reason } => {
-            let ignored = if counts { "" } else { " (ignored)" };
             (Tone::Bad, format!("✘ {name} failed after {took}{ignored}: {}", reason.replace('\n', "\n         ")))
         }
-        Outcome::NotStarted { reason } => (Tone::Bad, format!("✘ {name} could not be started: {reason}")),
-        Outcome::TimedOut { limit } => (Tone::Bad, format!("✘ {name} was stopped at its limit of {}", human(*limit))),
+        Outcome::NotStarted { reason } => (Tone::Bad, format!("✘ {name} could not be started{ignored}: {reason}")),
+        Outcome::TimedOut { limit } => (Tone::Bad, format!("✘ {name} was stopped at its limit of {}{ignored}", human(*limit))),
         Outcome::Stopped => (Tone::Doubt, format!("◼ {name} stopped after {took}")),
         Outcome::Skipped { reason } => (Tone::Faint, format!("- {name} skipped: {reason}")),
     }

@@ -54,8 +54,17 @@ pub(super) fn text(run: &Run, artifacts: Option<&Result<PathBuf, String>>, colou
     }
     let tone = if exit == 0 { Tone::Good } else { Tone::Bad };
     let parts = [tasks(run), judged(run)].into_iter().flatten().map(|part| part + "; ").collect::<String>();
-    lines.push((tone, format!("result     {parts}{}, exit code {exit}", human(took))));
+    lines.push((tone, format!("result     {parts}{}, {}exit code {exit}", human(took), signal(exit))));
     lines.into_iter().fold("\n".to_owned(), |text, (tone, line)| text + &paint(tone, &plain(&line), colour) + "\n")
+}
+
+/// The exit codes of signals, in words (docs/exit-codes.md).
+fn signal(exit: u8) -> &'static str {
+    match exit {
+        130 => "stopped by SIGINT, ",
+        143 => "stopped by SIGTERM, ",
+        _ => "",
+    }
 }
 
 /// What became of the tasks, in numbers.

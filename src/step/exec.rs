@@ -30,7 +30,7 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
         None => format!("the script on {}", node.name),
     };
     let env = exec.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
-    let mut process = node.agent().run_with(argv, env);
+    let mut process = node.command(argv, env);
     let (mut out, mut err) = (redact.lines(), redact.lines());
     let mut search = Search::new(exec.output.as_ref());
     let mut stopped = false;

@@ -11,7 +11,7 @@ pub(super) struct Facts {
     pub(super) engine: Result<Engine, String>,
     /// Of the engine's process, as the kernel has them.
     pub(super) capabilities: Option<u64>,
-    /// `fs.inotify.max_user_instances`.
+    /// `fs.inotify.max_user_instances`, less what is in use.
     pub(super) inotify_instances: Option<u64>,
     /// `fs.inotify.max_user_watches`.
     pub(super) inotify_watches: Option<u64>,

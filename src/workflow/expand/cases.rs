@@ -17,6 +17,8 @@ pub struct Request {
     pub name: Option<String>,
     /// `--var`: they win over the matrix and over the file's.
     pub vars: Vec<(String, String)>,
+    /// `--case`: only these are planned; all when empty.
+    pub cases: Vec<Choice>,
     /// joinder's own environment.
     pub env: BTreeMap<String, String>,
 }
@@ -28,6 +30,10 @@ pub struct Loaded {
     pub plans: Vec<Plan>,
     /// Names that `--var` can set: its vars, those that it imports, and the axes of its matrix.
     pub vars: BTreeSet<String>,
+    /// Were tasks left out, so that the others could not be looked at together?
+    pub(super) partial: bool,
+    /// The axes of its matrix with all their values, whichever cases were asked for.
+    pub axes: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The plans of a file's cases.
@@ -53,7 +59,8 @@ fn planned(path: &Path, text: Option<&str>, request: &Request) -> Result<Loaded,
         Some(whole) => of_cases(path, &whole, request, &sources, &mut problems),
         None => Loaded::default(),
     };
-    if problems.is_empty() { Ok(loaded) } else { Err(Problems::new(sources, problems)) }
+    // A plan whose tasks were all whole is looked at to its end.
+    if problems.is_empty() { Ok(loaded) } else { Err(Problems::new(sources, problems, loaded.partial)) }
 }
 
 fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources, problems: &mut Vec<Problem>) -> Loaded {
@@ -74,7 +81,8 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
     let combinations = matrix::combinations(&axes, matrix, problems);
     let mut found = Found::default();
     let mut plans = Vec::new();
-    let cases = combinations.len();
+    let mut axes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let (mut cases, mut partial) = (0, false);
     for combination in combinations {
         let mut raw = whole.vars.clone();
         raw.extend(combination.iter().cloned());
@@ -83,6 +91,15 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
         let values = vars::resolve(&raw, &whole.env, &request.env, sources, &mut own);
         let choice: Vec<(String, String)> =
             combination.iter().map(|(name, _)| (name.clone(), values.vars.get(name).cloned().unwrap_or_default())).collect();
+        for (name, value) in &choice {
+            axes.entry(name.clone()).or_default().insert(value.clone());
+        }
+        // What is wrong with a value is everybody's; what is wrong with a case is only of who asks for it.
+        if !request.cases.is_empty() && !request.cases.iter().any(|wanted| wanted.holds(&choice)) {
+            found.hear(own, &Choice(choice));
+            continue;
+        }
+        cases += 1;
         let mut root = whole.root.clone();
         for key in ["summary", "cluster", "knownBad", "tasks"] {
             if let Some(node) = entry(&mut root, key) {
@@ -91,12 +108,14 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
         }
         let env = whole.env.keys().filter_map(|name| Some((name.clone(), values.env.get(name)?.clone()))).collect();
         let named = Named { file: path, choice: &choice, name: request.name.as_deref(), env };
-        let plan = plan::plan(&root, whole.whole && own.is_empty(), &named, &mut own);
+        let planned = plan::plan(&root, whole.whole && own.is_empty(), &named, &mut own);
+        partial |= planned.partial;
+        let plan = planned.plan;
         found.hear(own, &Choice(choice.clone()));
         plans.extend(plan);
     }
     problems.extend(found.told(cases));
-    Loaded { plans, vars }
+    Loaded { plans, vars, partial, axes }
 }
 
 /// Problems of all cases, each once.

@@ -24,26 +24,38 @@ pub(super) struct Values {
 /// A name that a template asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// `vars` or `env`.
+    /// `vars`, `env`, or [`OTHER`].
     pub(super) kind: &'static str,
     pub(super) name: String,
     /// Its first byte in the text.
     pub(super) at: usize,
 }
 
+/// The kind of a root that stands for nothing.
+const OTHER: &str = "";
+
 /// Does a text hold a template?
 pub(super) fn is_one(text: &str) -> bool {
     text.contains("{{")
 }
 
-/// The names `.vars.X` and `.env.X` of all actions, in order. What stands in quotes is no name.
+/// The names `.vars.X` and `.env.X` of all actions, in order, and other roots, `.X`, which stand for nothing. What stands in quotes is
+/// no name; within `range` and `with` the point stands for something else.
 pub(super) fn names(text: &str) -> Vec<Asked> {
     let mut names = Vec::new();
-    let mut rest = 0;
+    let (mut rest, mut inner) = (0, 0_usize);
+    let mut blocks: Vec<bool> = Vec::new();
     while let Some(open) = text[rest..].find("{{") {
         let start = rest + open + 2;
         let end = action_end(text, start);
-        names.extend(names_of_action(text, start, end));
+        names.extend(names_of_action(text, start, end).into_iter().filter(|asked| asked.kind != OTHER || inner == 0));
+        match text[start..end].trim_start_matches(['-', ' ']).split([' ', '}', '-']).next() {
+            Some("range" | "with") => blocks.push(true),
+            Some("if" | "block" | "define") => blocks.push(false),
+            Some("end") => drop(blocks.pop()),
+            _ => {}
+        }
+        inner = blocks.iter().filter(|changes_the_point| **changes_the_point).count();
         rest = end;
     }
     names
@@ -75,11 +87,15 @@ fn names_of_action(text: &str, start: usize, end: usize) -> Vec<Asked> {
             Some(open) if c == open && before != '\\' => quote = None,
             None if matches!(c, '"' | '`' | '\'') => quote = Some(c),
             None if c == '.' && !(before.is_alphanumeric() || before == '_' || before == ')') => {
-                for kind in ["vars", "env"] {
-                    let name = text[start + at + 1..end].strip_prefix(kind).and_then(|rest| rest.strip_prefix('.'));
-                    let Some(name) = name else { continue };
-                    let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                    names.push(Asked { kind, name, at: start + at });
+                let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+                let root = word(&text[start + at + 1..end]);
+                let behind = text[start + at + 1 + root.len()..end].strip_prefix('.');
+                match (root.as_str(), behind) {
+                    ("vars", Some(name)) => names.push(Asked { kind: "vars", name: word(name), at: start + at }),
+                    ("env", Some(name)) => names.push(Asked { kind: "env", name: word(name), at: start + at }),
+                    // `.` alone is the whole, and `.vars` can be ranged over
+                    ("vars" | "env" | "", _) => {}
+                    _ => names.push(Asked { kind: OTHER, name: root, at: start + at }),
                 }
             }
             Some(_) | None => {}
@@ -115,6 +131,15 @@ pub(super) fn expand(text: &str, place: Place, values: &Values, sources: &Source
 }
 
 fn unknown(name: &Asked, text: &str, place: Place, values: &Values, sources: &Sources) -> Option<Problem> {
+    if name.kind == OTHER {
+        let whole = format!(".{}", name.name);
+        let problem = Problem::at(narrow(&whole, name.at, text, place, sources), format!("there is no `{whole}`"));
+        return Some(problem.help(if values.vars.contains_key(&name.name) {
+            format!("write `.vars.{}`", name.name)
+        } else {
+            "there are `.vars.NAME` and `.env.NAME`; braces that another program shall read go into backquotes: {{ `{{ .items }}` }}".into()
+        }));
+    }
     let known = if name.kind == "vars" { &values.vars } else { &values.env };
     if known.contains_key(&name.name) {
         return None;
@@ -193,7 +218,11 @@ mod tests {
             written("{{ .vars.b }} {{ .env.NOPE }} {{ if .vars.c }}{{ end }}"),
             Err(vec!["there is no var `b`".into(), "there is no environment variable `NOPE`".into(), "there is no var `c`".into()])
         );
-        assert!(written("{{ .a }}").expect_err("no value")[0].contains("not there"));
+        assert_eq!(written("{{ .a }}"), Err(vec!["there is no `.a`".into()]));
+        assert_eq!(written("{{range .items}}{{.metadata.name}}{{end}}"), Err(vec!["there is no `.items`".into()]));
+        assert_eq!(written("{{ `{{range .items}}` }}"), Ok("{{range .items}}".into()));
+        assert!(written("{{ range .vars }}{{ .x }}{{ end }}").is_err(), "a text has no fields");
+        assert_eq!(written("{{ with .vars.a }}{{ . }}{{ end }}"), Ok("1".into()));
         assert!(written("{{ .vars.a").is_err() && written("{{ nosuch }}").is_err() && written("{{ if }}").is_err());
     }
 }

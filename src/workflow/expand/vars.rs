@@ -81,7 +81,7 @@ impl Resolver<'_> {
             return;
         }
         self.open.push((kind, name.to_owned()));
-        for asked in template::names(&text) {
+        for asked in template::names(&text).into_iter().filter(|asked| matches!(asked.kind, "vars" | "env")) {
             self.resolve(asked.kind, &asked.name);
         }
         self.open.pop();

@@ -14,6 +14,32 @@ const LATER_STEPS: [&str; 10] = ["fault", "heal", "replace", "upgrade", "downgra
 /// The same with expectations.
 const LATER_EXPECTATIONS: [&str; 9] = ["joins", "writeGap", "lostWrites", "staleReads", "leader", "order", "resources", "time", "logs"];
 
+/// Keys that stand one level too high where their own key is not indented, with where they belong.
+const BELOW: [(&str, &str); 22] = [
+    ("nodes", "join, exec, wait, restart or reset"),
+    ("order", "join or scale"),
+    ("inFlight", "join"),
+    ("jitter", "join"),
+    ("command", "exec"),
+    ("script", "exec"),
+    ("output", "exec"),
+    ("exitCode", "exec"),
+    ("from", "copy"),
+    ("to", "copy"),
+    ("time", "wait"),
+    ("until", "wait"),
+    ("within", "wait"),
+    ("tasks", "group"),
+    ("keepGoing", "group"),
+    ("controlPlanes", "cluster, or scale in a task"),
+    ("workers", "cluster, or scale in a task"),
+    ("members", "expect"),
+    ("promotion", "expect"),
+    ("voters", "members"),
+    ("learners", "members"),
+    ("ready", "nodes in expect"),
+];
+
 /// What an error of a type says behind its words, so that it is shown as help: `no unit\nhelp: write it as in 20s`.
 const HELP: &str = "\nhelp: ";
 
@@ -89,7 +115,10 @@ impl de::Error for Misfit {
             _ if field == "<<" => "merge keys are not understood: write the keys out, or let an alias stand for a whole value".into(),
             _ if field.contains("{{") => "a key cannot be a template, only a value can".into(),
             Some(meant) => format!("is `{meant}` meant?"),
-            None => format!("keys here are: {}", known.join(", ")),
+            None => match BELOW.iter().find(|(key, _)| *key == field) {
+                Some((_, above)) => format!("`{field}` is a key of {above}: indent it below that"),
+                None => format!("keys here are: {}", known.join(", ")),
+            },
         });
         misfit
     }

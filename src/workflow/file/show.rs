@@ -15,14 +15,16 @@ const MOST_SHOWN: usize = 50;
 pub struct Problems {
     sources: Sources,
     all: Vec<Problem>,
+    /// Was something not looked at, because of what is wrong?
+    partial: bool,
 }
 
 impl Problems {
-    pub(in crate::workflow) fn new(sources: Sources, mut all: Vec<Problem>) -> Self {
+    pub(in crate::workflow) fn new(sources: Sources, mut all: Vec<Problem>, partial: bool) -> Self {
         // In the order of the file, whoever found them.
         all.sort_by_key(|problem| problem.place);
         all.dedup();
-        Self { sources, all }
+        Self { sources, all, partial }
     }
 
     /// How many there are.
@@ -42,6 +44,9 @@ impl fmt::Display for Problems {
         }
         if self.all.len() > MOST_SHOWN {
             write!(f, "\n\n… and {} more", self.all.len() - MOST_SHOWN)?;
+        }
+        if self.partial {
+            f.write_str("\n\nHow the tasks fit together could not be looked at before this is mended: there may be more.")?;
         }
         Ok(())
     }

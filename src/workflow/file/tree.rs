@@ -173,6 +173,8 @@ fn teach(info: &str, place: Place, text: &str) -> Problem {
         problem.help("in YAML a word that begins with * stands for what &WORD named before: if it is a text, put it into quotes")
     } else if info.contains("mapping values are not allowed") {
         problem.help("a text with `: ` in it needs quotes; else this line is indented too far, or the one above is not done")
+    } else if info.contains("did not find expected") {
+        problem.help("a text with `: `, `, ` or a bracket in it needs quotes here; else a bracket is open or a line is indented wrongly")
     } else {
         problem
     }

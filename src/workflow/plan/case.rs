@@ -22,10 +22,18 @@ struct Case {
     tasks: Vec<Task>,
 }
 
+/// A case's plan, when there is one.
+pub(in crate::workflow) struct Planned {
+    pub(in crate::workflow) plan: Option<Plan>,
+    /// Were tasks not looked at together, because some are not whole?
+    pub(in crate::workflow) partial: bool,
+}
+
 /// Plans one case; what is wrong goes to `problems`. `whole`: nothing is left out of the tree that the tasks could need.
-pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, problems: &mut Vec<Problem>) -> Option<Plan> {
+pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, problems: &mut Vec<Problem>) -> Planned {
     let read = decode::<Case>(root, problems);
-    let case = read.value?;
+    let none = |partial| Planned { plan: None, partial };
+    let Some(case) = read.value else { return none(false) };
     let mut findings = Findings::new(root, problems);
     let topology = topology(&case.cluster, named.name, &mut findings);
     versions(&case.cluster, &mut findings);
@@ -34,15 +42,15 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
     }
     // What was left out may have been what a task lacks now.
     if !whole || !read.whole {
-        return None;
+        return none(true);
     }
     let tasks = steps::tasks(&case.tasks, named, &mut findings);
-    let topology = topology?;
+    let Some(topology) = topology else { return none(true) };
     check::known_bad(&case.known_bad, &tasks, &mut findings);
     flow::tasks(&tasks, &topology, &mut findings);
     let stem = named.file.file_stem().unwrap_or_default().to_string_lossy();
     let choice = named.choice.iter().fold(String::new(), |text, (name, value)| format!("{text} {name}={value}"));
-    Some(Plan {
+    let plan = Plan {
         file: named.file.display().to_string(),
         case: format!("{stem}{choice}"),
         choice: named.choice.to_vec(),
@@ -51,7 +59,8 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
         topology,
         known_bad: case.known_bad,
         tasks: tasks.into_iter().map(|(_, task)| task).collect(),
-    })
+    };
+    Planned { plan: Some(plan), partial: false }
 }
 
 /// A node image is found by the whole version on its label.

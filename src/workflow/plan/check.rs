@@ -147,7 +147,7 @@ fn expectations(task: &PlannedTask, path: &Path, inited: bool, findings: &mut Fi
         | Step::Expect => {
             // of an `expect` alone its turn is told already
             if !inited && task.step != Step::Expect {
-                findings.wrong_with(path, "nothing can be expected yet", "put a task with `init` before it");
+                findings.wrong_with(path, "nothing can be expected by then", "put a task with `init` before it");
             }
         }
     }

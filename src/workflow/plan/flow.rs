@@ -18,13 +18,15 @@ struct Flow {
     nodes: Nodes,
     /// Nodes that have surely joined.
     joined: BTreeSet<(Role, u8)>,
+    /// Nodes that may have joined.
+    tried: BTreeSet<(Role, u8)>,
 }
 
 /// Looks at all tasks in their order.
 pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings: &mut Findings<'_>) {
     let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
     let nodes = Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker) };
-    let mut flow = Flow { created: false, inited: false, nodes, joined: BTreeSet::new() };
+    let mut flow = Flow { created: false, inited: false, nodes, joined: BTreeSet::new(), tried: BTreeSet::new() };
     for (path, task) in tasks {
         flow.take(task, path, findings);
         if let Step::Group { tasks, .. } = &task.step {
@@ -57,6 +59,7 @@ impl Flow {
             Step::Init => {
                 (self.created, self.inited) = (true, true);
                 self.joined = [FIRST].into();
+                self.tried = [FIRST].into();
             }
             Step::Join(join) => {
                 needs(inited, "nothing can join by then", "`init`");
@@ -74,8 +77,11 @@ impl Flow {
                 needs(inited, "there is no Kubernetes by then", "`init`");
                 self.scale(scale, path, findings);
             }
-            Step::Wait(Wait { until: Some(State::ApiServer | State::Voter | State::Ready), .. }) => {
+            Step::Wait(Wait { until: Some(State::ApiServer | State::Voter | State::Ready), nodes, .. }) => {
                 needs(inited, "there is no Kubernetes to wait for by then", "`init`");
+                if let (true, Some(selector)) = (inited, nodes) {
+                    self.waits_for_strangers(selector, path, findings);
+                }
             }
             Step::Wait(Wait { until: Some(State::Running), .. }) | Step::Exec(_) | Step::Copy(_) | Step::Restart(_) | Step::Export(_) => {
                 needs(created, "there are no nodes by then", "`create` or `init`");
@@ -99,8 +105,20 @@ impl Flow {
             let what = format!("{} joined in an earlier task", again.join(", "));
             findings.wrong_with(&path.key("nodes"), what, "select the nodes that have not, or `reset` these before");
         }
+        self.tried.extend(meant.iter().copied());
         if !task.ignore_error && task.faults.is_empty() && task.when.is_none() {
             self.joined.extend(meant);
+        }
+    }
+
+    /// A node that no task has joined never gets ready.
+    fn waits_for_strangers(&self, selector: &Selector, path: &Path, findings: &mut Findings<'_>) {
+        let mut unheard = Vec::new();
+        let meant = look_up(selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard)).nodes;
+        let strangers: Vec<String> = meant.difference(&self.tried).map(|node| short(*node)).collect();
+        if !strangers.is_empty() {
+            let what = format!("{} has not joined by then", strangers.join(", "));
+            findings.wrong_with(&path.key("nodes"), what, "put a task with `join` before it, or select the nodes that have");
         }
     }
 
@@ -121,6 +139,7 @@ impl Flow {
         for (role, before, after) in [(Role::ControlPlane, nodes.control_planes, control_planes), (Role::Worker, nodes.workers, workers)] {
             self.joined.retain(|(other, n)| *other != role || *n <= after);
             self.joined.extend((before + 1..=after).map(|n| (role, n)));
+            self.tried.extend((before + 1..=after).map(|n| (role, n)));
         }
         (self.nodes.control_planes, self.nodes.workers) = (control_planes, workers);
     }

@@ -187,6 +187,10 @@ fn transfer(copy: &Copy, path: &Path, findings: &mut Findings<'_>) -> Option<Tra
     match (side("from", &copy.from, findings)?, side("to", &copy.to, findings)?) {
         (None, Some((nodes, to))) => Some(Transfer::In { from: PathBuf::from(&copy.from), nodes, to, allow_empty: copy.allow_empty }),
         (Some((node, from)), None) => Some(Transfer::Out { node, from, to: PathBuf::from(&copy.to) }),
+        (None, None) if [&copy.from, &copy.to].iter().any(|side| is_relative_in_node(side)) => {
+            findings.wrong_with(path, "a path in a node begins with `/`", "write it as NODE:/PATH, as in cp2:/tmp/h");
+            None
+        }
         (None, None) => {
             findings.wrong_with(path, "neither side is in a node", "write the one that is as NODE:/PATH, as in cp2:/etc/hosts");
             None
@@ -206,6 +210,11 @@ fn in_nodes(text: &str) -> Option<(Result<Vec<Pick>, String>, String)> {
         return None;
     }
     Some((picks.split(',').map(|pick| pick.trim().parse()).collect(), format!("/{file}")))
+}
+
+/// `cp1:tmp/h`: a node is meant, and the path is none there.
+fn is_relative_in_node(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(pick, rest)| !rest.starts_with('/') && pick.parse::<Pick>().is_ok())
 }
 
 #[cfg(test)]
