@@ -62,6 +62,10 @@ pub(super) fn changes(event: &Event) -> bool {
         | Event::KubeadmPhase { .. }
         | Event::KubeadmFinished { .. }
         | Event::Etcd { .. }
+        | Event::Used { .. }
+        | Event::Metrics { .. }
+        | Event::Span { .. }
+        | Event::Called { .. }
         | Event::Member { .. }
         | Event::Cleaned { .. }
         | Event::Note { .. }

@@ -65,6 +65,10 @@ impl Logs {
             | Event::KubeadmPhase { .. }
             | Event::KubeadmFinished { .. }
             | Event::Etcd { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }

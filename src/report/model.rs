@@ -132,6 +132,10 @@ impl Run {
             | Event::KubeadmPhase { .. }
             | Event::KubeadmFinished { .. }
             | Event::Etcd { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
@@ -261,6 +265,10 @@ impl Case {
             | Event::KubeadmPhase { .. }
             | Event::KubeadmFinished { .. }
             | Event::Etcd { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::Member { .. }
             | Event::Note { .. }
             | Event::Warning { .. }

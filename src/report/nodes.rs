@@ -148,6 +148,10 @@ impl Nodes {
             | Event::TaskStarted { .. }
             | Event::TaskFinished { .. }
             | Event::Output { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::KubeadmLine { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
