@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::jsonl::Artifacts;
 use super::logs::Logs;
 use super::model::{Case, Run};
-use super::page::{self, History, Notes, Page};
+use super::page::{self, History, Notes};
 use super::{junit, trace};
 use crate::event::{Event, Told};
 
@@ -104,7 +104,7 @@ impl Pages {
             files.extend(drawn(run, case, history));
         }
         if run.cases().any(|case| case.of > 1) {
-            files.push((Page::INDEX.into(), page::index(run)));
+            files.push((page::INDEX.into(), page::index(run)));
         }
         files
     }
@@ -117,5 +117,5 @@ impl Pages {
 
 fn drawn(run: &Run, case: &Case, history: &History) -> Vec<Drawn> {
     let folder = Path::new(&case.folder);
-    vec![(folder.join(Page::CASE), page::page(&page::view(run, case, history))), (folder.join(trace::FILE), trace::json(case, history))]
+    vec![(folder.join(page::FILE), page::page(&page::view(run, case, history))), (folder.join(trace::FILE), trace::json(case, history))]
 }

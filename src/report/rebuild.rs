@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::files::{Drawn, Pages};
 use super::model::Run;
-use super::page::{self, Page};
+use super::page;
 use super::{junit, summary};
 use crate::event::{Event, FORMAT, Told};
 use crate::sys::clock::Stamp;
@@ -96,14 +96,14 @@ pub fn rebuild(dir: &Path, other: Option<&Path>) -> Result<Rebuilt, RebuildError
         put(dir, path, bytes.as_ref())?;
     }
     let several = ours.run.cases().any(|case| case.of > 1);
-    let mut page = dir.join(if several { Page::INDEX } else { Page::CASE });
+    let mut first = dir.join(if several { page::INDEX } else { page::FILE });
     let mut doubts = ours.doubts.clone();
     if let Some(other) = other {
         let theirs = read(other, true)?;
         doubts.extend(theirs.doubts.iter().map(|doubt| format!("{}: {doubt}", other.display())));
-        page = compare(dir, &ours, other, &theirs)?;
+        first = compare(dir, &ours, other, &theirs)?;
     }
-    Ok(Rebuilt { page, summary: summary::text(&ours.run, None, false), doubts })
+    Ok(Rebuilt { page: first, summary: summary::text(&ours.run, None, false), doubts })
 }
 
 /// A run as its events tell of it.
@@ -225,7 +225,7 @@ fn compare(dir: &Path, ours: &Heard, other: &Path, theirs: &Heard) -> Result<Pat
     for (case, history) in &a {
         let Some((their_case, their_history)) = b.iter().find(|(their, _)| lone || their.name == case.name) else { continue };
         let bytes = page::compare((&ours.run, case, history), (&theirs.run, their_case, their_history));
-        let name = Path::new(&case.folder).join(Page::COMPARE);
+        let name = Path::new(&case.folder).join(page::COMPARISON);
         put(dir, &name, bytes.as_ref())?;
         first.get_or_insert(dir.join(name));
     }

@@ -160,8 +160,10 @@ mod tests {
     async fn each_case_has_its_folder() {
         let names: Vec<String> = artifacts(Script::matrix().told).await.into_iter().map(|(name, _)| name).collect();
         let of = |case: u32, files: &[&str]| files.iter().map(|file| format!("{case:02}-case/{file}")).collect::<Vec<_>>();
-        let both = ["junit_runner.xml", "task-01-init-log.txt", "task-02-delete-log.txt"];
-        let want: Vec<String> = [of(1, &both), of(2, &both), of(3, &both[..2]), vec!["events.jsonl".into()]].concat();
+        let both = ["junit_runner.xml", "report.html", "task-01-init-log.txt", "task-02-delete-log.txt", "trace.json"];
+        let last = ["junit_runner.xml", "report.html", "task-01-init-log.txt", "trace.json"];
+        let whole = vec!["events.jsonl".into(), "index.html".into()];
+        let want: Vec<String> = [of(1, &both), of(2, &both), of(3, &last), whole].concat();
         assert_eq!(names, want);
     }
 

@@ -64,8 +64,9 @@ pub(in crate::report) struct Kubeadm {
     pub(in crate::report) passed: bool,
     pub(in crate::report) error: Option<String>,
     pub(in crate::report) phases: Vec<(String, Stamp)>,
-    /// First and last time that the learner slot was refused to it, and how often.
+    /// When the learner slot was first refused to it, and how often.
     pub(in crate::report) refused: Option<(Stamp, u32)>,
+    /// Its last lines.
     pub(in crate::report) tail: VecDeque<String>,
 }
 
@@ -250,8 +251,11 @@ impl Kubeadm {
     }
 
     fn line(&mut self, seen: Stamp, line: &str) {
-        // the client's log says it too, as JSON; kubeadm's own line is counted
-        if line.contains(SLOT_TAKEN) && !line.starts_with('{') {
+        // etcd's client writes JSON between kubeadm's lines, which say the same for people
+        if line.starts_with('{') {
+            return;
+        }
+        if line.contains(SLOT_TAKEN) {
             let refused = self.refused.get_or_insert((seen, 0));
             refused.1 += 1;
         }

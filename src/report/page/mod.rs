@@ -12,12 +12,14 @@ mod render;
 mod scale;
 mod series;
 mod timeline;
+#[cfg(test)]
+mod tests;
 mod usage;
 mod view;
 
 pub(super) use clients::Kept;
 pub(super) use compare::compare;
 pub(super) use history::{History, NodeStory, Notes};
-pub(super) use render::{Page, index, page};
+pub(super) use render::{COMPARISON, FILE, INDEX, index, page};
 pub(super) use usage::Figure;
 pub(super) use view::view;

@@ -23,18 +23,10 @@ const TEMPLATES: [(&str, &str); 7] = [
     ("style.css", include_str!("style.css")),
 ];
 
-/// A page, by its file's name.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::report) struct Page;
-
-impl Page {
-    /// Of a case.
-    pub(in crate::report) const CASE: &'static str = "report.html";
-    /// Of the cases of a run.
-    pub(in crate::report) const INDEX: &'static str = "index.html";
-    /// Of two runs.
-    pub(in crate::report) const COMPARE: &'static str = "compare.html";
-}
+/// The file of a case's page, of the list of a run's cases, and of two runs side by side.
+pub(in crate::report) const FILE: &str = "report.html";
+pub(in crate::report) const INDEX: &str = "index.html";
+pub(in crate::report) const COMPARISON: &str = "compare.html";
 
 /// A case's page.
 ///
@@ -84,7 +76,8 @@ pub(in crate::report) fn index(run: &Run) -> io::Result<Vec<u8>> {
             class: ending.class,
             word: ending.word,
             name: case.name.clone(),
-            link: format!("{}/{}", case.folder, Page::CASE),
+            // whatever the folder is called, it is one
+            link: format!("./{}/{FILE}", case.folder),
             sentence: ending.sentence,
             pass: case.verdicts(Verdict::Pass),
             fail: case.verdicts(Verdict::Fail),

@@ -1,6 +1,8 @@
 //! The lanes of a case on one time axis: tasks, leader, learner slot, clients, and for each node kubeadm's phases, its member and
 //! its spans.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::clients::Client;
@@ -26,6 +28,7 @@ pub(super) struct Timeline {
     labels: Vec<Label>,
     bands: Vec<Bar>,
     bars: Vec<Bar>,
+    flags: Vec<Flag>,
     marks: Vec<Mark>,
     marks_y: u32,
     scales: Vec<Ticks>,
@@ -60,6 +63,18 @@ struct Bar {
     z: u32,
 }
 
+/// A moment on a lane.
+#[derive(Debug, Serialize)]
+struct Flag {
+    x: String,
+    y: u32,
+    h: u32,
+    text: &'static str,
+    title: String,
+    /// Does its text lie before it?
+    left: bool,
+}
+
 /// A sample that verdicts point to.
 #[derive(Debug, Serialize)]
 struct Mark {
@@ -67,6 +82,8 @@ struct Mark {
     x: String,
     class: &'static str,
     title: String,
+    /// The least stretch at which its number lies free; 0 for none.
+    z: u32,
 }
 
 struct Drawing<'a> {
@@ -76,10 +93,11 @@ struct Drawing<'a> {
     y: u32,
     labels: Vec<Label>,
     bars: Vec<Bar>,
+    flags: Vec<Flag>,
 }
 
 pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline {
-    let mut drawing = Drawing { history, case, scale, y: AXIS, labels: Vec::new(), bars: Vec::new() };
+    let mut drawing = Drawing { history, case, scale, y: AXIS, labels: Vec::new(), bars: Vec::new(), flags: Vec::new() };
     drawing.tasks();
     let marks_y = drawing.y;
     let marks = drawing.marks();
@@ -100,7 +118,7 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
             missing.push(what);
         }
     }
-    let Drawing { y, labels, bars, .. } = drawing;
+    let Drawing { y, labels, bars, flags, .. } = drawing;
     let class = |class: &str| bars.iter().any(|bar| bar.class.split(' ').any(|word| word == class));
     Timeline {
         height: y + AXIS,
@@ -109,6 +127,7 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
         about: format!("{} nodes over {:.0} seconds; the tables below hold the same", case.nodes.iter().count(), scale.seconds()),
         labels,
         bars,
+        flags,
         marks,
         marks_y,
         scales: scale.ticks(),
@@ -116,7 +135,7 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
     }
 }
 
-const LEGEND: [(&str, &str); 20] = [
+const LEGEND: [(&str, &str); 19] = [
     ("k-boot", "create and boot"),
     ("k-check", "preflight"),
     ("k-prep", "certificates, kubeconfigs, manifests"),
@@ -125,7 +144,6 @@ const LEGEND: [(&str, &str); 20] = [
     ("k-wait", "waits for the control plane"),
     ("k-finish", "marks, tokens, addons"),
     ("k-other", "other phases"),
-    ("k-fail", "kubeadm failed"),
     ("waits", "waits for the learner slot"),
     ("m-announced", "announced, not started"),
     ("m-learner", "learner"),
@@ -187,16 +205,20 @@ impl Drawing<'_> {
     }
 
     fn marks(&mut self) -> Vec<Mark> {
-        let mut marks: Vec<Mark> = Vec::new();
+        let mut found: BTreeMap<(Stamp, u64), (&'static str, String)> = BTreeMap::new();
         for seen in self.case.tasks.iter().flat_map(|task| &task.verdicts) {
             for shown in &seen.shown {
                 let Some((at, text)) = &shown.sample else { continue };
-                if !marks.iter().any(|mark| mark.seq == shown.seq) {
-                    let x = self.scale.stretch(*at, *at).0;
-                    let title = format!("event {} at {}: {text}\nshows: {}", shown.seq, self.scale.time(*at), seen.judgement.name);
-                    marks.push(Mark { seq: shown.seq, x, class: super::view::class(seen.judgement.verdict), title });
-                }
+                let title = format!("event {} at {}: {text}\nshows: {}", shown.seq, self.scale.time(*at), seen.judgement.name);
+                found.entry((*at, shown.seq)).or_insert((super::view::class(seen.judgement.verdict), title));
             }
+        }
+        let places: Vec<Stamp> = found.keys().map(|(at, _)| *at).collect();
+        let mut marks: Vec<Mark> = Vec::new();
+        for (place, ((at, seq), (class, title))) in found.into_iter().enumerate() {
+            let next = places.get(place + 1).copied().unwrap_or(self.history.last);
+            let z = self.scale.fits(&format!(" {seq}"), at, next);
+            marks.push(Mark { seq, x: self.scale.stretch(at, at).0, class, title, z });
         }
         if !marks.is_empty() {
             self.label("evidence", "head", LOW);
@@ -218,11 +240,17 @@ impl Drawing<'_> {
                 known.len() - 1
             });
             let owner = self.history.lives.get(&reign.leader).and_then(|life| life.owner.as_deref());
-            let who = owner.map_or_else(|| reign.leader.to_string(), |name| self.case.nodes.short(name).to_owned());
+            let who = owner.map_or_else(|| reign.leader.to_string(), |name| self.brief(name));
             let text = format!("{who}, term {}", reign.term);
             self.bar((reign.from, to), LOW, &format!("lead l{}", place % 4), &text, &format!("leader {text}"));
         }
         self.y += LOW + GAP;
+    }
+
+    /// `cp2` for `control-plane-2`, as selectors have it.
+    fn brief(&self, name: &str) -> String {
+        let cluster = self.case.nodes.cluster.as_ref().map(|cluster| format!("{cluster}-")).unwrap_or_default();
+        name.replace(&cluster, "").replace("control-plane-", "cp")
     }
 
     /// Until when members were watched: the cluster is gone with its `delete`.
@@ -250,18 +278,18 @@ impl Drawing<'_> {
         }
         self.y += LOW + GAP;
         let names: Vec<String> = self.case.nodes.iter().map(|node| node.name.clone()).collect();
-        let mut waits: Vec<(Stamp, Stamp, String)> = Vec::new();
+        let mut waits: Vec<(Stamp, Stamp, String, String)> = Vec::new();
         for name in names {
-            let short = self.case.nodes.short(&name).to_owned();
-            waits.extend(self.waits(&name).into_iter().map(|(from, to, why)| (from, to, format!("{short} {why}"))));
+            let short = self.brief(&name);
+            waits.extend(self.waits(&name).into_iter().map(|(from, to, why)| (from, to, short.clone(), format!("{short} {why}"))));
         }
         waits.sort();
         let (rows, lines) = pack(&waits.iter().map(|wait| (wait.0, wait.1)).collect::<Vec<_>>());
         let top = self.y;
-        for ((from, to, text), row) in waits.iter().zip(rows) {
+        for ((from, to, text, title), row) in waits.iter().zip(rows) {
             if (row as usize) < MOST_WAITING {
                 self.y = top + row * (LOW + GAP);
-                self.bar((*from, *to), LOW, "waits", text, text);
+                self.bar((*from, *to), LOW, "waits", text, title);
             }
         }
         self.y = top;
@@ -273,7 +301,7 @@ impl Drawing<'_> {
     }
 
     fn owner(&self, life: &Life) -> String {
-        life.owner.as_deref().map_or("a member", |name| self.case.nodes.short(name)).to_owned()
+        life.owner.as_deref().map_or_else(|| "?".to_owned(), |name| self.brief(name))
     }
 
     fn learned_until(&self, life: &Life) -> Stamp {
@@ -300,7 +328,7 @@ impl Drawing<'_> {
             let (Some(first), Some(last)) = (client.calls.first(), client.last_end()) else { continue };
             let (from, to) = (first.began, last);
             let word = if client.writes { "writes" } else { "reads" };
-            self.label(name, "sub", LOW);
+            self.label(&self.brief(name), "sub", LOW);
             self.bar((from, to), LOW, "w-ok", "", &about_client(name, client, word));
             for (from, to) in &client.gaps {
                 self.bar((*from, *to), LOW, "w-gap", &human(to.since(*from)), &format!("{name}: none of its {word} succeeded"));
@@ -354,7 +382,9 @@ impl Drawing<'_> {
             self.bar((*seen, to), ROW, kind(phase), phase, &format!("kubeadm {command}: {phase}"));
         }
         if let (Some(error), Some(ended)) = (&run.error, run.ended) {
-            self.bar((ended, ended), ROW, "k-fail", "", &format!("kubeadm {command} failed: {error}"));
+            let title = format!("kubeadm {command} failed at {}: {error}", self.scale.time(ended));
+            let left = self.scale.part(ended) > 0.9;
+            self.flags.push(Flag { x: self.scale.stretch(ended, ended).0, y: self.y, h: ROW, text: "failed", title, left });
         }
     }
 

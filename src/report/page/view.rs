@@ -11,7 +11,7 @@ use crate::event::{Outcome, Verdict};
 use crate::report::model::{Case, CaseEnd, Run, Seen, State, Task};
 use crate::report::summary::figures;
 use crate::report::tone;
-use crate::sys::clock::human;
+use crate::sys::clock::{Stamp, human};
 
 /// A case's page.
 #[derive(Debug, Serialize)]
@@ -96,7 +96,8 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
     let mut findings: Vec<(u8, usize, Finding)> = Vec::new();
     let mut passed = Vec::new();
     for task in &case.tasks {
-        let steps = step(task, case, history, scale);
+        // a group fails by its tasks, which say why
+        let steps = step(task, case, history, scale).filter(|_| !fails_inside(case, task));
         findings.extend(steps.map(|finding| (u8::from(!task.failed()) * 3, task.plan.index, finding)));
         for seen in &task.verdicts {
             let finding = finding(task, seen, scale);
@@ -136,6 +137,11 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
     }
 }
 
+/// Is it a group of which a task failed?
+fn fails_inside(case: &Case, group: &Task) -> bool {
+    case.tasks.iter().any(|task| task.plan.group == Some(group.plan.index) && task.trouble().is_some())
+}
+
 /// A verdict's class of style.
 pub(super) fn class(verdict: Verdict) -> &'static str {
     match verdict {
@@ -153,8 +159,8 @@ pub(super) fn ending(case: &Case) -> Ending {
     let all = failed + undecided + known + case.verdicts(Verdict::Pass);
     let (class, word, mut sentence) = match case.end() {
         CaseEnd::Failed => {
-            let steps: Vec<&str> =
-                case.tasks.iter().filter(|task| task.failed() && task.trouble().is_some()).map(|task| task.plan.name.as_str()).collect();
+            let failed_steps = case.tasks.iter().filter(|task| task.failed() && task.trouble().is_some() && !fails_inside(case, task));
+            let steps: Vec<&str> = failed_steps.map(|task| task.plan.name.as_str()).collect();
             let steps = if steps.is_empty() { "Every step ran".to_owned() } else { format!("What failed: {}", steps.join(", ")) };
             ("fail", "Failed", format!("{steps}; {failed} of {all} expectations did not hold."))
         }
@@ -206,12 +212,16 @@ fn step(task: &Task, case: &Case, history: &History, scale: Scale) -> Option<Fin
         tails.push(Tail { title: "last lines of its output".into(), lines: task.tail.iter().cloned().collect() });
     }
     let ran = history.tasks.get(&task.plan.index).copied();
+    let during = |at: Stamp| ran.is_some_and(|(from, to)| from <= at && to.is_none_or(|to| at <= to));
+    let warnings = history.notes.kept.iter().filter(|(at, warning, _)| *warning && during(*at));
+    let warnings: Vec<String> = warnings.map(|(at, _, text)| format!("{} {text}", scale.time(*at))).collect();
+    if !warnings.is_empty() {
+        tails.push(Tail { title: "warnings while it ran".into(), lines: warnings });
+    }
     for node in case.nodes.iter() {
         let Some(story) = history.nodes.get(&node.name) else { continue };
         for run in story.runs.iter().filter(|run| !run.passed) {
-            let inside = ran.is_some_and(|(from, to)| from <= run.began && to.is_none_or(|to| run.began <= to));
-            // a group fails by its tasks, which have the lines
-            if inside && !case.tasks.iter().any(|other| other.plan.group == Some(task.plan.index)) {
+            if during(run.began) {
                 let how = run.ended.map_or_else(|| "never ended".to_owned(), |at| format!("ended at {}", scale.time(at)));
                 let phase = run.phases.last().map_or("no phase", |(phase, _)| phase);
                 let title = format!("kubeadm {} on {} {how}, in phase {phase}; its last lines", run.command, case.nodes.short(&node.name));
