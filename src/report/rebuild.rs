@@ -237,3 +237,113 @@ impl Heard {
         self.run.cases().zip(self.pages.histories()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::script::Script;
+    use super::*;
+
+    fn lines(script: &Script) -> Vec<String> {
+        script.told.iter().map(|told| serde_json::to_string(told).expect("json")).collect()
+    }
+
+    /// A run's folder with these events, and what became of it.
+    fn of(events: &str) -> (tempfile::TempDir, Result<Rebuilt, RebuildError>) {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join("events.jsonl"), events).expect("written");
+        let rebuilt = rebuild(dir.path(), None);
+        (dir, rebuilt)
+    }
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).expect("listed").map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = entries.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn all_of_a_run_is_made_from_its_events() {
+        let (dir, rebuilt) = of(&(lines(&Script::failing()).join("\n") + "\n"));
+        let rebuilt = rebuilt.expect("made");
+        assert_eq!(names(dir.path()), ["events.jsonl", "junit_runner.xml", "report.html", "trace.json"]);
+        assert_eq!((rebuilt.page, rebuilt.doubts.len()), (dir.path().join("report.html"), 0));
+        assert!(rebuilt.summary.contains("exit code 100"), "{}", rebuilt.summary);
+        let (dir, rebuilt) = of(&lines(&Script::matrix()).join("\n"));
+        assert_eq!(rebuilt.expect("made").page, dir.path().join("index.html"));
+        assert_eq!(names(dir.path()), ["01-case", "02-case", "03-case", "events.jsonl", "index.html"]);
+        assert_eq!(names(&dir.path().join("02-case")), ["junit_runner.xml", "report.html", "trace.json"]);
+    }
+
+    #[test]
+    fn wherever_the_file_is_torn_there_is_a_page_or_a_reason() {
+        let whole = lines(&Script::passing()).join("\n") + "\n";
+        for cut in (0..whole.len()).step_by(97) {
+            let (dir, rebuilt) = of(&whole[..cut]);
+            let case = whole[..cut].lines().any(|line| line.contains("case-started") && line.ends_with('}'));
+            match rebuilt {
+                Ok(rebuilt) => {
+                    assert_eq!(dir.path().join("report.html").is_file(), case, "cut at {cut}");
+                    assert!(rebuilt.doubts.iter().any(|doubt| doubt.contains("has no end")), "cut at {cut}: {:?}", rebuilt.doubts);
+                    let torn = !whole[..cut].ends_with('\n') && serde_json::from_str::<Told>(whole[..cut].lines().last().expect("one")).is_err();
+                    assert_eq!(rebuilt.doubts.iter().any(|doubt| doubt.contains("torn")), torn, "cut at {cut}");
+                }
+                Err(e) => assert!(matches!(e, RebuildError::Empty { .. }) && cut < whole.find('\n').expect("a line"), "cut at {cut}: {e}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_new_or_damaged_is_left_out_and_counted() {
+        let mut all = lines(&Script::passing());
+        let new = r#"{"seq":5,"mono_ns":1,"wall":"2026-12-01T15:03:21Z","type":"teleported","node":"x"}"#;
+        all.insert(4, new.into());
+        all.insert(7, new.into());
+        all.insert(9, "\0\0not json".into());
+        all.insert(9, r#"{"type":"note"}"#.into());
+        all.insert(12, String::new());
+        // a line of 10 MiB is read; one of more than any event is not kept
+        let long = "x".repeat(10 << 20);
+        all.insert(6, format!(r#"{{"seq":5,"mono_ns":1000000000,"wall":"2026-12-01T15:03:21Z","type":"output","index":1,"node":"","error":false,"line":"{long}"}}"#));
+        let (dir, rebuilt) = of(&all.join("\n"));
+        let doubts = rebuilt.expect("made").doubts;
+        assert_eq!(doubts.len(), 2, "{doubts:?}");
+        assert!(doubts[0].starts_with("2 events are of kinds that this version does not know"), "{doubts:?}");
+        assert!(doubts[1].starts_with("2 events are damaged"), "{doubts:?}");
+        assert!(dir.path().join("report.html").is_file());
+    }
+
+    #[test]
+    fn another_format_is_refused_with_its_number() {
+        let text = lines(&Script::passing()).join("\n").replace(&format!("\"format\":{FORMAT}"), "\"format\":99,\"later\":true");
+        let (dir, rebuilt) = of(&text);
+        let error = rebuilt.expect_err("refused").to_string();
+        assert!(error.contains("is in format 99") && error.contains("(0.1.0)"), "{error}");
+        assert_eq!(names(dir.path()), ["events.jsonl"], "nothing is written");
+    }
+
+    #[test]
+    fn no_case_is_written_outside_of_its_run() {
+        for folder in ["../elsewhere", "/tmp/elsewhere", "a/../../b"] {
+            let text = lines(&Script::passing()).join("\n").replace("\"folder\":\"\"", &format!("\"folder\":\"{folder}\""));
+            let (dir, rebuilt) = of(&text);
+            assert!(matches!(rebuilt, Err(RebuildError::Folder { .. })), "{folder}");
+            assert_eq!(names(dir.path()), ["events.jsonl"]);
+        }
+        assert!(matches!(rebuild(Path::new("/no/such/folder"), None), Err(RebuildError::Read { .. })));
+    }
+
+    #[test]
+    fn two_runs_are_compared_case_by_case() {
+        let (a, _) = of(&lines(&Script::passing()).join("\n"));
+        let (b, _) = of(&lines(&Script::failing()).join("\n"));
+        let (many, _) = of(&lines(&Script::matrix()).join("\n"));
+        assert_eq!(rebuild(a.path(), Some(b.path())).expect("made").page, a.path().join("compare.html"));
+        assert_eq!(rebuild(many.path(), Some(many.path())).expect("made").page, many.path().join("01-case/compare.html"));
+        assert!(many.path().join("03-case/compare.html").is_file());
+        let none = rebuild(a.path(), Some(many.path()));
+        assert!(matches!(none, Err(RebuildError::NothingInCommon { .. })), "{none:?}");
+    }
+}

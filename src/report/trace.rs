@@ -190,3 +190,53 @@ fn word(figure: Figure) -> &'static str {
 fn later(began: Stamp, took: Duration) -> Stamp {
     Stamp { mono: began.mono.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)), ..began }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::Pages;
+    use super::super::model::Run;
+    use super::super::script::Script;
+    use super::*;
+
+    fn trace(script: &Script) -> Value {
+        let (mut run, mut pages) = (Run::default(), Pages::default());
+        for told in &script.told {
+            let ended = run.hear(told);
+            pages.hear(told, &run, ended);
+        }
+        let bytes = json(run.cases().last().expect("a case"), pages.histories().last().expect("its history")).expect("written");
+        serde_json::from_slice(&bytes).expect("JSON")
+    }
+
+    #[test]
+    fn slices_of_a_thread_lie_beside_or_inside_each_other() {
+        for script in [Script::passing(), Script::failing(), Script::stopped(), Script::grouped(), Script::hostile()] {
+            let trace = trace(&script);
+            let events = trace["traceEvents"].as_array().expect("events");
+            let mut slices: Vec<(u64, u64, u64, u64)> = Vec::new();
+            for event in events.iter().filter(|event| event["ph"] == "X") {
+                let of = |key: &str| event[key].as_u64().unwrap_or_else(|| panic!("{key} of {event}"));
+                slices.push((of("pid"), of("tid"), of("ts"), of("ts") + of("dur")));
+            }
+            for a in &slices {
+                for b in slices.iter().filter(|b| (b.0, b.1) == (a.0, a.1)) {
+                    let crosses = a.2 < b.2 && b.2 < a.3 && a.3 < b.3;
+                    assert!(!crosses, "{a:?} and {b:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_node_did_is_under_its_name() {
+        let trace = trace(&Script::passing());
+        let events = trace["traceEvents"].as_array().expect("events");
+        let process = events.iter().find(|e| e["name"] == "process_name" && e["args"]["name"] == "control-plane-2").expect("a process");
+        let of = |name: &str| events.iter().filter(|e| e["pid"] == process["pid"] && e["ph"] == "X" && e["name"] == name).count();
+        for name in ["create", "boot", "kubeadm join", "etcd", "announced", "started", "voter"] {
+            assert_eq!(of(name), 1, "{name}");
+        }
+        let verdicts: Vec<&str> = events.iter().filter(|e| e["ph"] == "i").filter_map(|e| e["name"].as_str()).collect();
+        assert!(verdicts.contains(&"PASS: members"), "{verdicts:?}");
+    }
+}

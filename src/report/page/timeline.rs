@@ -26,7 +26,7 @@ const MOST_WAITING: usize = 6;
 pub(super) struct Timeline {
     height: u32,
     labels: Vec<Label>,
-    bands: Vec<Bar>,
+    bands: Vec<(String, String, String)>,
     bars: Vec<Bar>,
     flags: Vec<Flag>,
     marks: Vec<Mark>,
@@ -50,7 +50,7 @@ struct Label {
 }
 
 /// A stretch of time.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct Bar {
     x: String,
     w: String,
@@ -157,14 +157,14 @@ const LEGEND: [(&str, &str); 19] = [
     ("w-unknown", "call may have been carried out"),
 ];
 
-/// Tasks as bands behind everything; those of a group lie in the group's.
-fn bands(history: &History, case: &Case, scale: Scale) -> Vec<Bar> {
+/// Left edge, width and class of tasks as bands behind everything; those of a group lie in the group's.
+pub(super) fn bands(history: &History, case: &Case, scale: Scale) -> Vec<(String, String, String)> {
     let tops = case.tasks.iter().filter(|task| task.plan.group.is_none());
     let ran = tops.filter_map(|task| history.tasks.get(&task.plan.index));
     ran.enumerate()
         .map(|(at, (from, to))| {
             let (x, w) = scale.stretch(*from, to.unwrap_or(history.last));
-            Bar { x, w, class: format!("band{}", at % 2), ..Bar::default() }
+            (x, w, format!("band{}", at % 2))
         })
         .collect()
 }

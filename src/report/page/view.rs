@@ -6,7 +6,7 @@ use super::history::History;
 use super::learners::{Learner, learners};
 use super::plots::{Plot, plots};
 use super::scale::Scale;
-use super::timeline::{Timeline, timeline};
+use super::timeline::{self, Timeline, timeline};
 use crate::event::{Outcome, Verdict};
 use crate::report::model::{Case, CaseEnd, Run, Seen, State, Task};
 use crate::report::summary::figures;
@@ -29,6 +29,8 @@ pub(in crate::report) struct View {
     learners: Vec<Learner>,
     plots: Vec<Plot>,
     bands: Vec<(String, String)>,
+    /// How long the axis is.
+    seconds: String,
     pub(super) figures: Vec<Vec<String>>,
     pub(super) tasks: Vec<TaskRow>,
     warnings: Vec<(String, String)>,
@@ -79,6 +81,8 @@ struct Tail {
 #[derive(Debug, Serialize)]
 pub(in crate::report) struct TaskRow {
     index: usize,
+    /// Of a group?
+    inside: bool,
     pub(super) name: String,
     what: String,
     limit: String,
@@ -126,7 +130,8 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         timeline: timeline(history, case, scale),
         learners: learners(history, &case.nodes),
         plots: plots(history, case, scale),
-        bands: history.tasks.values().map(|(from, to)| scale.stretch(*from, to.unwrap_or(history.last))).collect(),
+        bands: timeline::bands(history, case, scale).into_iter().map(|(x, w, _)| (x, w)).collect(),
+        seconds: format!("{:.1}s", scale.seconds()),
         figures: figures(case),
         tasks: case.tasks.iter().map(row).collect(),
         warnings: notes(true),
@@ -282,6 +287,5 @@ fn row(task: &Task) -> TaskRow {
     };
     let plan = &task.plan;
     let limit = if plan.limit == std::time::Duration::MAX { String::new() } else { human(plan.limit) };
-    let name = if plan.group.is_some() { format!("– {}", plan.name) } else { plan.name.clone() };
-    TaskRow { index: plan.index, name, what: plan.what.clone(), limit, class, outcome, took }
+    TaskRow { index: plan.index, inside: plan.group.is_some(), name: plan.name.clone(), what: plan.what.clone(), limit, class, outcome, took }
 }
