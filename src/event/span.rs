@@ -14,7 +14,7 @@ pub enum SpanKind {
     Discovery,
     /// Certificates, kubeconfigs and manifests.
     Prepare,
-    /// From the first refused MemberAdd to the one that is accepted: another learner holds the slot.
+    /// From the first refused `MemberAdd` to the one that is accepted: another learner holds the slot.
     SlotWait,
     /// From the member's announcement to its start.
     EtcdStart,

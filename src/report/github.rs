@@ -117,7 +117,7 @@ pub(super) fn step_summary(run: &Run) -> String {
             let _ = writeln!(text, "- **left behind** {}", markdown(&case.left.join("; ")));
         }
         if let Some(command) = case.repeat() {
-            let _ = writeln!(text, "\nAgain: <code>{}</code>", markdown(&command));
+            let _ = writeln!(text, "\nAgain: <code>{}</code>", markdown(command));
         }
         if text.len() > MOST {
             text.truncate(text.floor_char_boundary(MOST));

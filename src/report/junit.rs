@@ -95,7 +95,7 @@ pub(super) fn xml(case: &Case, now: Stamp) -> io::Result<Vec<u8>> {
     let class = if case.of > 1 { one_line(&case.name) } else { CLASS.to_owned() };
     let mut properties = vec![("kubernetes", case.kubernetes.as_str()), ("etcd", &case.etcd), ("image", &case.image)];
     let repeat = case.repeat();
-    properties.extend(repeat.as_deref().map(|command| ("repeat", command)));
+    properties.extend(repeat.map(|command| ("repeat", command)));
     write(&all, &class, case.took.unwrap_or_else(|| now.since(case.began)), &properties)
 }
 

@@ -287,7 +287,8 @@ mod tests {
                 Ok(rebuilt) => {
                     assert_eq!(dir.path().join("report.html").is_file(), case, "cut at {cut}");
                     assert!(rebuilt.doubts.iter().any(|doubt| doubt.contains("has no end")), "cut at {cut}: {:?}", rebuilt.doubts);
-                    let torn = !whole[..cut].ends_with('\n') && serde_json::from_str::<Told>(whole[..cut].lines().last().expect("one")).is_err();
+                    let torn =
+                        !whole[..cut].ends_with('\n') && serde_json::from_str::<Told>(whole[..cut].lines().last().expect("one")).is_err();
                     assert_eq!(rebuilt.doubts.iter().any(|doubt| doubt.contains("torn")), torn, "cut at {cut}");
                 }
                 Err(e) => assert!(matches!(e, RebuildError::Empty { .. }) && cut < whole.find('\n').expect("a line"), "cut at {cut}: {e}"),

@@ -64,13 +64,13 @@ impl Trace {
         self.events.push(json!({"ph": "M", "pid": process, "tid": thread, "name": "thread_sort_index", "args": {"sort_index": thread}}));
     }
 
-    fn slice(&mut self, (process, thread): (usize, usize), name: &str, from: Stamp, to: Stamp, args: Value) {
+    fn slice(&mut self, (process, thread): (usize, usize), name: &str, from: Stamp, to: Stamp, args: &Value) {
         let (ts, end) = (self.micros(from), self.micros(to));
         let dur = end.saturating_sub(ts);
         self.events.push(json!({"ph": "X", "pid": process, "tid": thread, "name": name, "ts": ts, "dur": dur, "args": args}));
     }
 
-    fn instant(&mut self, (process, thread): (usize, usize), name: &str, at: Stamp, args: Value) {
+    fn instant(&mut self, (process, thread): (usize, usize), name: &str, at: Stamp, args: &Value) {
         let ts = self.micros(at);
         self.events.push(json!({"ph": "i", "s": "t", "pid": process, "tid": thread, "name": name, "ts": ts, "args": args}));
     }
@@ -83,11 +83,11 @@ impl Trace {
             let on = (CLUSTER, 10 + task.plan.index);
             self.thread(on, &format!("task {}", task.plan.index));
             let args = json!({"does": task.plan.what, "failed": task.failed(), "trouble": task.trouble()});
-            self.slice(on, &task.plan.name, *from, to.unwrap_or(history.last), args);
+            self.slice(on, &task.plan.name, *from, to.unwrap_or(history.last), &args);
             for seen in &task.verdicts {
                 let j = &seen.judgement;
                 let args = json!({"verdict": j.verdict, "wanted": j.wanted, "saw": j.saw, "events": j.evidence});
-                self.instant(on, &format!("{}: {}", super::tone::verdict(j.verdict).1, j.name), to.unwrap_or(history.last), args);
+                self.instant(on, &format!("{}: {}", super::tone::verdict(j.verdict).1, j.name), to.unwrap_or(history.last), &args);
             }
         }
         if !history.reigns.is_empty() {
@@ -97,7 +97,7 @@ impl Trace {
             let to = history.reigns.get(at + 1).map_or(history.last, |next| next.from);
             let owner = history.lives.get(&reign.leader).and_then(|life| life.owner.as_deref());
             let who = owner.map_or_else(|| reign.leader.to_string(), |name| case.nodes.short(name).to_owned());
-            self.slice((CLUSTER, 1), &who, reign.from, to, json!({"term": reign.term, "member": reign.leader}));
+            self.slice((CLUSTER, 1), &who, reign.from, to, &json!({"term": reign.term, "member": reign.leader}));
         }
     }
 
@@ -118,7 +118,7 @@ impl Trace {
                     (Some(_), false) => "failed",
                     (Some(_), true) => "unknown",
                 };
-                self.slice(on, word, *began, *ended, json!({"end": end, "why": why}));
+                self.slice(on, word, *began, *ended, &json!({"end": end, "why": why}));
             }
         }
     }
@@ -134,16 +134,16 @@ impl Trace {
                 // kubeadm's own slices are those
                 Work::Init | Work::Join | Work::CreateNodes | Work::Joins | Work::Ready | Work::Delete => continue,
             };
-            self.slice((process, KUBEADM), word, *began, later(*began, *took), json!({}));
+            self.slice((process, KUBEADM), word, *began, later(*began, *took), &json!({}));
         }
         for run in &story.runs {
             let end = run.ended.unwrap_or(history.last);
             let args = json!({"passed": run.passed, "error": run.error});
-            self.slice((process, KUBEADM), &format!("kubeadm {}", run.command), run.began, end, args);
+            self.slice((process, KUBEADM), &format!("kubeadm {}", run.command), run.began, end, &args);
             for (at, (phase, seen)) in run.phases.iter().enumerate() {
                 let to = run.phases.get(at + 1).map_or(end, |(_, next)| *next);
                 // inside its command, where a viewer draws it
-                self.slice((process, KUBEADM), phase, (*seen).clamp(run.began, end), to.clamp(run.began, end), json!({}));
+                self.slice((process, KUBEADM), phase, (*seen).clamp(run.began, end), to.clamp(run.began, end), &json!({}));
             }
         }
         for (id, life) in history.lives.iter().filter(|(_, life)| life.owner.as_deref() == Some(name)) {
@@ -158,11 +158,11 @@ impl Trace {
                     Moment::Promoted => "voter",
                     Moment::Removed => continue,
                 };
-                self.slice((process, MEMBER), word, *from, to, json!({"member": id}));
+                self.slice((process, MEMBER), word, *from, to, &json!({"member": id}));
             }
         }
         for (span, began, took) in &story.spans {
-            self.slice((process, SPANS), span.as_str(), *began, later(*began, *took), json!({}));
+            self.slice((process, SPANS), span.as_str(), *began, later(*began, *took), &json!({}));
         }
         for ((component, figure), series) in &story.usages.series {
             let counter = format!("{component} {}", word(*figure));

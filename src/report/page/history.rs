@@ -62,6 +62,8 @@ pub(in crate::report) struct Kubeadm {
     pub(in crate::report) ended: Option<Stamp>,
     /// Did it end well?
     pub(in crate::report) passed: bool,
+    /// Did it not end by itself?
+    pub(in crate::report) killed: bool,
     pub(in crate::report) error: Option<String>,
     pub(in crate::report) phases: Vec<(String, Stamp)>,
     /// When the learner slot was first refused to it, and how often.
@@ -170,6 +172,7 @@ impl History {
                 if let Some(run) = self.node(node).runs.last_mut() {
                     run.ended = Some(told.at);
                     run.passed = *code == Some(0);
+                    run.killed = code.is_none();
                     run.error = (!run.passed).then(|| error.clone().unwrap_or_else(|| "it was killed".into()));
                     if run.passed {
                         run.tail.clear();
@@ -247,7 +250,17 @@ impl History {
 
 impl Kubeadm {
     fn new(command: String, began: Stamp) -> Self {
-        Self { command, began, ended: None, passed: false, error: None, phases: Vec::new(), refused: None, tail: VecDeque::new() }
+        Self {
+            command,
+            began,
+            ended: None,
+            passed: false,
+            killed: false,
+            error: None,
+            phases: Vec::new(),
+            refused: None,
+            tail: VecDeque::new(),
+        }
     }
 
     fn line(&mut self, seen: Stamp, line: &str) {

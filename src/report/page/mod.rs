@@ -11,9 +11,9 @@ mod plots;
 mod render;
 mod scale;
 mod series;
-mod timeline;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod usage;
 mod view;
 

@@ -40,12 +40,12 @@ struct Line {
 }
 
 pub(super) fn plots(history: &History, case: &Case, scale: Scale) -> Vec<Plot> {
-    let mut found: BTreeMap<(usize, &str, Figure), Vec<(&str, &Series)>> = BTreeMap::new();
+    let mut found: BTreeMap<_, Vec<(&str, &Series)>> = BTreeMap::new();
     // the order of nodes and their colours is the one of the timeline
     for node in case.nodes.iter() {
         let Some(story) = history.nodes.get(&node.name) else { continue };
         for ((component, figure), series) in &story.usages.series {
-            found.entry((place(component), component, *figure)).or_default().push((&node.name, series));
+            found.entry((place(component), component.as_str(), *figure)).or_default().push((&node.name, series));
         }
     }
     found.into_iter().map(|((_, component, figure), all)| plot(component, figure, &all, case, scale)).collect()

@@ -382,9 +382,10 @@ impl Drawing<'_> {
             self.bar((*seen, to), ROW, kind(phase), phase, &format!("kubeadm {command}: {phase}"));
         }
         if let (Some(error), Some(ended)) = (&run.error, run.ended) {
-            let title = format!("kubeadm {command} failed at {}: {error}", self.scale.time(ended));
+            let text = if run.killed { "killed" } else { "failed" };
+            let title = format!("kubeadm {command} {text} at {}: {error}", self.scale.time(ended));
             let left = self.scale.part(ended) > 0.9;
-            self.flags.push(Flag { x: self.scale.stretch(ended, ended).0, y: self.y, h: ROW, text: "failed", title, left });
+            self.flags.push(Flag { x: self.scale.stretch(ended, ended).0, y: self.y, h: ROW, text, title, left });
         }
     }
 

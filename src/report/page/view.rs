@@ -167,9 +167,14 @@ pub(super) fn ending(case: &Case) -> Ending {
             let failed_steps = case.tasks.iter().filter(|task| task.failed() && task.trouble().is_some() && !fails_inside(case, task));
             let steps: Vec<&str> = failed_steps.map(|task| task.plan.name.as_str()).collect();
             let steps = if steps.is_empty() { "Every step ran".to_owned() } else { format!("What failed: {}", steps.join(", ")) };
-            ("fail", "Failed", format!("{steps}; {failed} of {all} expectations did not hold."))
+            let verdicts = match (failed, all) {
+                (_, 0) => String::new(),
+                (0, _) => "; no expectation failed".to_owned(),
+                (_, _) => format!("; {failed} of {all} expectations did not hold"),
+            };
+            ("fail", "Failed", format!("{steps}{verdicts}."))
         }
-        CaseEnd::Stopped => ("undecided", "Stopped", "It ended before its last task did, so nothing is known of the rest.".to_owned()),
+        CaseEnd::Stopped => ("undecided", "Stopped", stopped(case)),
         CaseEnd::Undecided => {
             ("undecided", "Undecided", format!("Nothing failed, but {undecided} of {all} expectations could not be decided."))
         }
@@ -180,9 +185,18 @@ pub(super) fn ending(case: &Case) -> Ending {
         CaseEnd::Passed => ("pass", "Passed", format!("{} of {all} expectations held.", all - known)),
     };
     if known > 0 {
-        sentence += &format!(" {known} failed in a way that is known.");
+        sentence = format!("{sentence} {known} failed in a way that is known.");
     }
     Ending { class, word, sentence }
+}
+
+fn stopped(case: &Case) -> String {
+    let undone = |task: &&Task| match &task.state {
+        State::Waiting | State::Running { .. } => true,
+        State::Ended { outcome, .. } => *outcome == Outcome::Stopped,
+    };
+    let names: Vec<&str> = case.tasks.iter().filter(undone).map(|task| task.plan.name.as_str()).collect();
+    format!("Did not come to its end: {}. Nothing is known of what would have come.", names.join(", "))
 }
 
 fn facts(run: &Run, case: &Case) -> Vec<(&'static str, String)> {
@@ -287,5 +301,14 @@ fn row(task: &Task) -> TaskRow {
     };
     let plan = &task.plan;
     let limit = if plan.limit == std::time::Duration::MAX { String::new() } else { human(plan.limit) };
-    TaskRow { index: plan.index, inside: plan.group.is_some(), name: plan.name.clone(), what: plan.what.clone(), limit, class, outcome, took }
+    TaskRow {
+        index: plan.index,
+        inside: plan.group.is_some(),
+        name: plan.name.clone(),
+        what: plan.what.clone(),
+        limit,
+        class,
+        outcome,
+        took,
+    }
 }
