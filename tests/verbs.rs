@@ -149,3 +149,23 @@ fn a_kubeconfig_of_a_cluster_needs_an_engine_and_touches_nothing_without() {
     assert!(error(&output).contains("hint: is the engine running?"), "{}", error(&output));
     assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 0);
 }
+
+#[test]
+fn a_run_is_reported_from_its_events_and_what_is_torn_is_told() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let at = dir.path().to_str().expect("UTF-8");
+    let missing = joinder(&["report", at]);
+    assert_eq!(missing.status.code(), Some(4), "{}", error(&missing));
+    assert!(error(&missing).contains("events.jsonl"), "{}", error(&missing));
+    let events = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/failed/events.jsonl")).expect("recorded");
+    let (path, page) = (dir.path().join("events.jsonl"), dir.path().join("report.html"));
+    std::fs::write(&path, &events).expect("written");
+    let whole = joinder(&["report", at]);
+    assert_eq!((whole.status.code(), out(&whole).trim()), (Some(0), page.to_str().expect("UTF-8")), "{}", error(&whole));
+    assert!(error(&whole).contains("exit code 100"), "{}", error(&whole));
+    std::fs::write(&path, &events[..events.len() / 2]).expect("written");
+    let torn = joinder(&["report", at]);
+    assert_eq!(torn.status.code(), Some(0));
+    assert!(error(&torn).contains("the last line is torn"), "{}", error(&torn));
+    assert!(std::fs::read_to_string(&page).expect("a page").contains(">Stopped<"), "nothing is claimed of the rest");
+}

@@ -25,12 +25,14 @@ fn usage_below(root: &Path) -> Result<Usage, String> {
             cpu_us: cpu_us.ok_or("cpu.stat has no usage_usec")?,
             memory: number("memory.current")?,
             memory_peak: number("memory.peak").unwrap_or(0),
+            ..Usage::default()
         });
     }
     Ok(Usage {
         cpu_us: number("cpuacct/cpuacct.usage")? / 1_000,
         memory: number("memory/memory.usage_in_bytes")?,
         memory_peak: number("memory/memory.max_usage_in_bytes").unwrap_or(0),
+        ..Usage::default()
     })
 }
 
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn both_versions_give_the_same_units() {
-        let want = Usage { cpu_us: 1_500, memory: 4096, memory_peak: 8192 };
+        let want = Usage { cpu_us: 1_500, memory: 4096, memory_peak: 8192, ..Usage::default() };
         let one = tree(&[
             ("cpuacct/cpuacct.usage", "1500000\n"),
             ("memory/memory.usage_in_bytes", "4096\n"),

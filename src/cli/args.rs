@@ -44,6 +44,8 @@ pub(super) enum Command {
     /// Write logs to a folder, or a kubeconfig into the user's own
     #[command(subcommand)]
     Export(Export),
+    /// Make a run's pages, traces and JUnit files anew, from its events alone
+    Report(ReportArgs),
     /// Remove what dead joinder processes have left
     Gc,
     /// Check that engine, kernel and machine are fit, and say what to do where they are not
@@ -172,6 +174,18 @@ pub(super) enum Export {
         #[arg(long)]
         internal: bool,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Prints the page to open.\n\nExamples:\n  joinder report _artifacts/latest\n  joinder report _artifacts/k3v9x2ab --compare _artifacts/m7q2c4yd"
+)]
+pub(super) struct ReportArgs {
+    /// A folder that a run has left: it holds events.jsonl
+    pub(super) dir: PathBuf,
+    /// Another one: a page with both side by side is written to the first
+    #[arg(long, value_name = "DIR")]
+    pub(super) compare: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,9 @@ use clap::error::ErrorKind;
 
 use super::args::{Build, Cli, Command, Create, Delete, Export, Get};
 use super::exit::Exit;
-use super::{artifacts, build, create, delete, diag, doctor, exec, export, gc, get, kubeconfig, lint, manual, run, schema, version};
+use super::{
+    artifacts, build, create, delete, diag, doctor, exec, export, gc, get, kubeconfig, lint, manual, report, run, schema, version,
+};
 
 /// Reads the command line and does what it says.
 pub fn main() -> Exit {
@@ -61,6 +63,7 @@ async fn dispatch(cli: Cli) -> Exit {
         Command::Export(Export::Kubeconfig { cluster, kubeconfig, internal }) => {
             kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal).await
         }
+        Command::Report(args) => report::report(&args),
         Command::Gc => gc::collect().await,
         Command::Doctor(args) => doctor::doctor(&args).await,
         Command::Version(args) => version::version(&args).await,

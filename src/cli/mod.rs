@@ -21,6 +21,7 @@ mod kubeconfig;
 mod lint;
 mod list;
 mod manual;
+mod report;
 mod run;
 mod schema;
 mod show;

@@ -3,14 +3,18 @@
 //! Everything below speaks events; everything that shows something listens to them. No behaviour beyond the bus.
 
 mod bus;
+mod call;
 mod observation;
+mod span;
 mod verdict;
 mod what;
 
 pub use bus::{Bus, Told};
-pub use observation::{EtcdSample, Member, MemberId, MemberStatus, Usage};
+pub use call::{CallEnd, ClientCall, Op};
+pub use observation::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Usage};
+pub use span::SpanKind;
 pub use verdict::{Judgement, Outcome, Verdict};
 pub use what::{Event, Moment, TaskPlan, Work};
 
 /// Version of the event stream's format, in its first event. Grows when a reader would have to change.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;

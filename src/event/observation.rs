@@ -111,15 +111,55 @@ impl EtcdSample {
     }
 }
 
-/// What a node has used so far, from its control groups.
+/// What a component of a node has used. Counters are since its start, levels are of the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// CPU time of all that ran in the node, in microseconds.
+    /// CPU time in microseconds.
     pub cpu_us: u64,
-    /// Memory charged to the node now, page cache included, in bytes.
+    /// Memory charged to it now, page cache included, in bytes.
     pub memory: u64,
     /// The most memory it was charged with, in bytes; 0 where the kernel does not say.
     pub memory_peak: u64,
+    /// Resident anonymous memory, in bytes; 0 where the kernel does not say.
+    #[serde(default)]
+    pub rss: u64,
+    /// Memory less the page cache that was not used lately, as the kubelet counts it, in bytes; 0 where the kernel does not say.
+    #[serde(default)]
+    pub working_set: u64,
+    /// Bytes read from and written to disks.
+    #[serde(default)]
+    pub io_read: u64,
+    /// Bytes written to disks.
+    #[serde(default)]
+    pub io_write: u64,
+    /// Bytes received by the node's network; 0 for a component.
+    #[serde(default)]
+    pub net_received: u64,
+    /// Bytes sent by the node's network; 0 for a component.
+    #[serde(default)]
+    pub net_sent: u64,
+}
+
+/// What is kept of etcd's metrics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EtcdMetrics {
+    /// Peers that it holds a connection to, by member id (`etcd_network_active_peers`).
+    pub active_peers: Vec<MemberId>,
+    /// Bytes sent to peers (`etcd_network_peer_sent_bytes_total`, summed).
+    pub peer_sent: u64,
+    /// Bytes received from peers (`etcd_network_peer_received_bytes_total`, summed).
+    pub peer_received: u64,
+    /// WAL fsyncs so far, and below which time 99 % of them were, in seconds, by the histogram's bucket
+    /// (`etcd_disk_wal_fsync_duration_seconds`); `None` before the first.
+    pub fsync_p99: Option<f64>,
+    /// WAL fsyncs so far.
+    pub fsyncs: u64,
+    /// Bytes of the store (`etcd_mvcc_db_total_size_in_bytes`).
+    pub db_size: u64,
+    /// Leader changes that it has seen since its start.
+    pub leader_changes: u64,
+    /// Proposals that it has committed.
+    pub proposals: u64,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EtcdSample, Judgement, MemberId, Outcome};
+use super::{ClientCall, EtcdMetrics, EtcdSample, Judgement, MemberId, Outcome, SpanKind, Usage};
 use crate::sys::clock::Stamp;
 
 /// Something that happened.
@@ -156,6 +156,42 @@ pub enum Event {
         node: String,
         /// What was seen.
         sample: EtcdSample,
+    },
+    /// What a component of a node has used, once a second.
+    Used {
+        /// The node.
+        node: String,
+        /// `node` for all that runs in it, `etcd`, `kube-apiserver`, `kubelet`.
+        component: String,
+        /// When the node read it.
+        seen: Stamp,
+        /// Counters since the component's start, and levels.
+        usage: Usage,
+    },
+    /// etcd's own metrics, once a second.
+    Metrics {
+        /// The node.
+        node: String,
+        /// When the node read them.
+        seen: Stamp,
+        /// The ones that are kept.
+        metrics: EtcdMetrics,
+    },
+    /// A named stretch of a node's way into the cluster. Those of one node do not overlap, but for `join` itself.
+    Span {
+        /// The node.
+        node: String,
+        /// Which.
+        span: SpanKind,
+        /// When it began.
+        began: Stamp,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A call of one of joinder's own clients ended.
+    Called {
+        /// What it was.
+        call: ClientCall,
     },
     /// A moment in a member's life, first seen anywhere.
     Member {

@@ -74,7 +74,7 @@ fn problems(task: &Task) -> Vec<Problem> {
             Verdict::Fail | Verdict::Known | Verdict::Pass => continue,
         };
         let mut text = format!("wanted {}; saw {}", j.wanted, j.saw);
-        text.extend(seen.shown.iter().flat_map(|sample| ["\n", sample]));
+        text.extend(seen.lines().flat_map(|sample| ["\n".to_owned(), sample]));
         all.push(Problem { level, title: format!("{name} / {}", j.name), text });
     }
     all

@@ -62,6 +62,10 @@ pub(super) fn changes(event: &Event) -> bool {
         | Event::KubeadmPhase { .. }
         | Event::KubeadmFinished { .. }
         | Event::Etcd { .. }
+        | Event::Used { .. }
+        | Event::Metrics { .. }
+        | Event::Span { .. }
+        | Event::Called { .. }
         | Event::Member { .. }
         | Event::Cleaned { .. }
         | Event::Note { .. }
@@ -142,7 +146,7 @@ fn of_task(task: &Task, case: &Case, now: Stamp) -> Vec<Testcase> {
 
 fn of_verdict(task_name: &str, seen: &Seen, task: &Task, case: &Case) -> Testcase {
     let j = &seen.judgement;
-    let text = [format!("wanted {}; saw {}", j.wanted, j.saw)].iter().chain(&seen.shown).map(String::as_str).collect::<Vec<_>>().join("\n");
+    let text = std::iter::once(format!("wanted {}; saw {}", j.wanted, j.saw)).chain(seen.lines()).collect::<Vec<_>>().join("\n");
     let (result, out) = match j.verdict {
         Verdict::Pass => (Ending::Passed, None),
         Verdict::Known => (Ending::Skipped(known_words(seen)), None),

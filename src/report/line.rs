@@ -58,6 +58,10 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         | Event::KubeadmFinished { .. }
         | Event::KubeadmLine { .. }
         | Event::Etcd { .. }
+        | Event::Used { .. }
+        | Event::Metrics { .. }
+        | Event::Span { .. }
+        | Event::Called { .. }
         | Event::RunFinished { .. } => {
             return None;
         }

@@ -65,6 +65,10 @@ impl Logs {
             | Event::KubeadmPhase { .. }
             | Event::KubeadmFinished { .. }
             | Event::Etcd { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
@@ -133,7 +137,7 @@ fn end(task: &Task) -> String {
     for seen in &task.verdicts {
         let j = &seen.judgement;
         text += &plain(&format!("{} {}: wanted {}; saw {}\n", verdict(j.verdict).1, j.name, j.wanted, j.saw));
-        for sample in &seen.shown {
+        for sample in seen.lines() {
             text += &plain(&format!("     {sample}\n"));
         }
     }

@@ -1,8 +1,10 @@
 //! Showing what was told: lines and a live view for people, commands for CI systems, files for programs, the summary at the end.
 //! Owns the terminal.
 //!
-//! Events fill a model (`model`, `nodes`); drawing is apart from it and pure: `line`, `frame`, `summary`, `junit`, `github`, `gitlab`.
+//! Events fill a model (`model`, `nodes`); drawing is apart from it and pure: `line`, `frame`, `summary`, `junit`, `github`, `gitlab`,
+//! `page` and `trace`; these two are drawn from the history of a case besides (`page::History`).
 
+mod files;
 mod frame;
 mod github;
 mod gitlab;
@@ -15,17 +17,21 @@ mod mode;
 mod model;
 mod names;
 mod nodes;
+mod page;
 mod print;
+mod rebuild;
 mod sample;
 #[cfg(test)]
 mod script;
 mod summary;
 mod tone;
+mod trace;
 mod view;
 
 pub use jsonl::{ArtifactError, Artifacts};
 pub use line::Verbosity;
 pub use mode::harmless;
+pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use summary::Summary;
 pub use tone::plain;
 pub use view::Reporter;

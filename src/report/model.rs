@@ -17,6 +17,8 @@ pub(super) const TAIL: usize = 20;
 pub(super) struct Run {
     /// Its first event.
     pub(super) began: Option<Stamp>,
+    /// Its id, joinder's version, the engine.
+    pub(super) about: Option<(String, String, String)>,
     /// The cases that ended.
     pub(super) done: Vec<Case>,
     /// The case that is on.
@@ -35,6 +37,8 @@ pub(super) struct Case {
     repeat: String,
     pub(super) folder: String,
     pub(super) file: String,
+    pub(super) summary: String,
+    pub(super) choice: Vec<(String, String)>,
     pub(super) image: String,
     pub(super) kubernetes: String,
     pub(super) etcd: String,
@@ -90,7 +94,38 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) judgement: Judgement,
-    pub(super) shown: Vec<String>,
+    pub(super) shown: Vec<Shown>,
+    /// When the run began.
+    began: Stamp,
+}
+
+impl Seen {
+    /// The samples in words, one a line.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.shown.iter().map(|shown| shown.line(self.began))
+    }
+}
+
+/// A sample that shows a verdict.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    /// The number of its event.
+    pub(super) seq: u64,
+    /// When it was seen and what it says; `None` for an event that says nothing in words.
+    pub(super) sample: Option<(Stamp, Arc<str>)>,
+    /// Is it only the last one before the verdict, and not named by it?
+    pub(super) last: bool,
+}
+
+impl Shown {
+    /// In one line, with the time since `began`.
+    pub(super) fn line(&self, began: Stamp) -> String {
+        let last = if self.last { "last seen: " } else { "" };
+        match &self.sample {
+            Some((at, text)) => format!("{last}event {} at {:.1}s: {text}", self.seq, at.since(began).as_secs_f64()),
+            None => format!("event {}", self.seq),
+        }
+    }
 }
 
 /// What a case came to.
@@ -121,8 +156,11 @@ impl Run {
                 self.finished = Some((*exit, *took));
                 self.close(told.at)
             }
-            Event::RunStarted { .. }
-            | Event::TaskStarted { .. }
+            Event::RunStarted { run, joinder, engine, .. } => {
+                self.about = Some((run.clone(), joinder.clone(), engine.clone()));
+                None
+            }
+            Event::TaskStarted { .. }
             | Event::TaskFinished { .. }
             | Event::Output { .. }
             | Event::Worked { .. }
@@ -132,6 +170,10 @@ impl Run {
             | Event::KubeadmPhase { .. }
             | Event::KubeadmFinished { .. }
             | Event::Etcd { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
@@ -199,7 +241,8 @@ const SLOW: Duration = Duration::from_mins(1);
 
 impl Case {
     fn begin(told: &Told) -> Option<Self> {
-        let Event::CaseStarted { index, of, case, repeat, folder, file, tasks, image, kubernetes, etcd, .. } = &told.event else {
+        let Event::CaseStarted { index, of, case, choice, repeat, folder, file, summary, tasks, image, kubernetes, etcd } = &told.event
+        else {
             return None;
         };
         Some(Self {
@@ -209,6 +252,8 @@ impl Case {
             repeat: repeat.clone(),
             folder: folder.clone(),
             file: file.clone(),
+            summary: summary.clone(),
+            choice: choice.clone(),
             image: image.clone(),
             kubernetes: kubernetes.clone(),
             etcd: etcd.clone(),
@@ -244,8 +289,8 @@ impl Case {
                 task.tail.push_back(if node.is_empty() { line.clone() } else { format!("{node}: {line}") });
             }
             Event::Judged { index, task, judgement } => {
-                let shown = self.samples.shown(judgement, began);
-                self.task(*index, task).verdicts.push(Seen { judgement: judgement.clone(), shown });
+                let shown = self.samples.shown(judgement);
+                self.task(*index, task).verdicts.push(Seen { judgement: judgement.clone(), shown, began });
             }
             Event::CaseFinished { failed, undecided, left, took, .. } => {
                 self.flags = Flags { failed: failed.is_some(), undecided: *undecided, left: *left };
@@ -261,6 +306,10 @@ impl Case {
             | Event::KubeadmPhase { .. }
             | Event::KubeadmFinished { .. }
             | Event::Etcd { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::Member { .. }
             | Event::Note { .. }
             | Event::Warning { .. }
@@ -362,13 +411,12 @@ impl Samples {
 
     /// The samples that a verdict names. A verdict on the member list that names none is shown with the last list seen before
     /// it: the list that decided was asked for once and is in no event.
-    fn shown(&self, judgement: &Judgement, began: Stamp) -> Vec<String> {
-        let line = |seq: u64, (at, text): &(Stamp, Arc<str>)| format!("event {seq} at {:.1}s: {text}", at.since(began).as_secs_f64());
+    fn shown(&self, judgement: &Judgement) -> Vec<Shown> {
+        let shown = |seq: u64, last| Shown { seq, sample: self.by_number.get(&seq).cloned(), last };
         if judgement.evidence.is_empty() && judgement.name == "members" && judgement.verdict != Verdict::Pass {
-            let last = self.last_list.and_then(|seq| Some((seq, self.by_number.get(&seq)?)));
-            return last.map(|(seq, sample)| format!("last seen: {}", line(seq, sample))).into_iter().collect();
+            return self.last_list.map(|seq| shown(seq, true)).into_iter().collect();
         }
-        judgement.evidence.iter().map(|seq| self.by_number.get(seq).map_or(format!("event {seq}"), |sample| line(*seq, sample))).collect()
+        judgement.evidence.iter().map(|seq| shown(*seq, false)).collect()
     }
 }
 

@@ -148,6 +148,10 @@ impl Nodes {
             | Event::TaskStarted { .. }
             | Event::TaskFinished { .. }
             | Event::Output { .. }
+            | Event::Used { .. }
+            | Event::Metrics { .. }
+            | Event::Span { .. }
+            | Event::Called { .. }
             | Event::KubeadmLine { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
@@ -255,7 +259,7 @@ fn natural(name: &str) -> (String, u64) {
 }
 
 /// The address in `https://172.18.0.3:2380`.
-fn host(url: &str) -> Option<Ipv4Addr> {
+pub(super) fn host(url: &str) -> Option<Ipv4Addr> {
     url.split_once("://")?.1.rsplit_once(':')?.0.parse().ok()
 }
 

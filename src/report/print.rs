@@ -57,6 +57,10 @@ pub(super) fn text(told: &Told, run: &Run, ended: Option<usize>, mode: Mode) -> 
         | Event::KubeadmPhase { .. }
         | Event::KubeadmFinished { .. }
         | Event::Etcd { .. }
+        | Event::Used { .. }
+        | Event::Metrics { .. }
+        | Event::Span { .. }
+        | Event::Called { .. }
         | Event::Member { .. }
         | Event::Judged { .. }
         | Event::Cleaned { .. }

@@ -31,6 +31,10 @@ pub(super) fn words(event: &Event) -> Option<String> {
         | Event::Cleaned { .. }
         | Event::Note { .. }
         | Event::Warning { .. }
+        | Event::Used { .. }
+        | Event::Metrics { .. }
+        | Event::Span { .. }
+        | Event::Called { .. }
         | Event::RunFinished { .. } => None,
     }
 }
@@ -39,7 +43,9 @@ pub(super) fn words(event: &Event) -> Option<String> {
 pub(super) fn seen(told: &Told) -> Stamp {
     match &told.event {
         Event::Etcd { sample, .. } => sample.seen,
-        Event::Member { seen, .. } => *seen,
+        Event::Member { seen, .. } | Event::Used { seen, .. } | Event::Metrics { seen, .. } => *seen,
+        Event::Span { began, .. } => *began,
+        Event::Called { call } => call.began,
         Event::RunStarted { .. }
         | Event::CaseStarted { .. }
         | Event::CaseFinished { .. }

@@ -132,7 +132,7 @@ fn verdicts(case: &Case, which: RangeInclusive<Verdict>) -> Vec<(Tone, String)> 
         let events = if passed && !numbers.is_empty() { format!(" (events {})", numbers.join(", ")) } else { String::new() };
         lines.push((tone, format!("{word:<10} {} / {}: wanted {}; saw {}{events}", task.plan.name, j.name, j.wanted, j.saw)));
         if !passed {
-            lines.extend(seen.shown.iter().map(|sample| (Tone::Faint, format!("           {sample}"))));
+            lines.extend(seen.lines().map(|sample| (Tone::Faint, format!("           {sample}"))));
         }
     }
     lines
@@ -160,6 +160,23 @@ enum Cell {
 /// Node × span. `→started` is from the member's announcement on, `→promoted` from its start on. Columns without a
 /// value are left out.
 fn table(case: &Case) -> Vec<String> {
+    let grid = figures(case);
+    let columns = grid.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..columns).map(|at| grid.iter().map(|row| width(&row[at])).max().unwrap_or_default()).collect();
+    // Names to the left, times to the right.
+    let line = |row: Vec<String>| {
+        let cells = row.iter().zip(&widths).skip(1).map(|(cell, width)| format!("  {cell:>width$}"));
+        fit(&row[0], widths[0]) + &cells.collect::<String>()
+    };
+    let mut lines: Vec<String> = grid.into_iter().map(line).collect();
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// The same in cells, the heads first; empty where nothing is known.
+pub(super) fn figures(case: &Case) -> Vec<Vec<String>> {
     let mut rows: Vec<(String, Vec<Option<Duration>>)> = Vec::new();
     for node in case.nodes.iter() {
         let cell = |cell: &Cell| match cell {
@@ -182,15 +199,7 @@ fn table(case: &Case) -> Vec<String> {
     for (name, cells) in rows {
         grid.push([vec![name], used.iter().map(|&at| cells[at].map_or("-".into(), human)).collect()].concat());
     }
-    let widths: Vec<usize> = (0..=used.len()).map(|at| grid.iter().map(|row| width(&row[at])).max().unwrap_or_default()).collect();
-    // Names to the left, times to the right.
-    let line = |row: Vec<String>| {
-        let cells = row.iter().zip(&widths).skip(1).map(|(cell, width)| format!("  {cell:>width$}"));
-        fit(&row[0], widths[0]) + &cells.collect::<String>()
-    };
-    let mut lines: Vec<String> = grid.into_iter().map(line).collect();
-    lines.push(String::new());
-    lines
+    grid
 }
 
 #[cfg(test)]

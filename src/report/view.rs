@@ -2,23 +2,22 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::files::Files;
 use super::frame;
 use super::jsonl::Artifacts;
 use super::line::Verbosity;
 use super::live::Live;
-use super::logs::Logs;
 use super::mode::{Around, Mode, Reader, View, mode};
 use super::model::Run;
 use super::summary::{self, Summary};
 use super::tone::paint;
-use super::{github, junit, print};
-use crate::event::{Event, Told};
+use super::{github, print};
+use crate::event::Told;
 use crate::sys::clock::Stamp;
 use crate::sys::env;
 
@@ -39,12 +38,6 @@ enum Screen {
     Live(Live),
 }
 
-/// The artifacts and what is written beside the events.
-struct Files {
-    artifacts: Artifacts,
-    logs: Logs,
-}
-
 impl Screen {
     fn lines() -> Self {
         Self::Lines(Box::new(std::io::stderr()))
@@ -59,7 +52,7 @@ impl Reporter {
             View::Live => Screen::Live(Live::new()),
             View::Plain | View::Verbose => Screen::lines(),
         };
-        let files = artifacts.map(|artifacts| Files { logs: Logs::new(artifacts.dir()), artifacts });
+        let files = artifacts.map(Files::new);
         Self { files, mode, screen, run: Run::default() }
     }
 
@@ -103,7 +96,7 @@ impl Reporter {
             live.close();
             self.screen = Screen::lines();
         }
-        let artifacts = self.files.as_mut().map(|files| files.artifacts.finish());
+        let artifacts = self.files.as_mut().map(|files| files.finish(&self.run));
         self.say(&print::safe(&summary::text(&self.run, artifacts.as_ref(), self.mode.colour), self.mode.reader));
         if let (Reader::GitHub, Some(path)) = (self.mode.reader, env::var("GITHUB_STEP_SUMMARY")) {
             let appended = OpenOptions::new().append(true).create(true).open(&path);
@@ -125,37 +118,19 @@ impl Reporter {
     }
 }
 
-impl Files {
-    fn keep(&mut self, told: &Told, run: &Run, ended: Option<usize>) {
-        self.artifacts.keep(told);
-        // Before the case that is on: both may lie in one folder.
-        if let Some(case) = ended.and_then(|at| run.done.get(at)) {
-            self.artifacts.put(&Path::new(&case.folder).join(junit::FILE), junit::xml(case, told.at));
-        }
-        if let Some(case) = &run.case {
-            if junit::changes(&told.event) {
-                self.artifacts.put(&Path::new(&case.folder).join(junit::FILE), junit::xml(case, told.at));
-            }
-            let written = self.logs.hear(told, case);
-            self.artifacts.note(written);
-        }
-        if let (Event::RunFinished { exit, took }, true) = (&told.event, run.done.is_empty()) {
-            self.artifacts.put(Path::new(junit::FILE), junit::without_case(*exit, *took));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::junit;
     use super::super::script::Script;
     use super::*;
+    use crate::event::Event;
 
     /// What a run leaves in its folder when it tells these events, and then ends or breaks.
     async fn artifacts(told: Vec<Told>) -> Vec<(String, String)> {
         let dir = tempfile::tempdir().expect("a folder");
         let mode = Mode { view: View::Plain, colour: false, reader: Reader::People };
         let artifacts = Artifacts::create(dir.path()).expect("made");
-        let files = Some(Files { logs: Logs::new(artifacts.dir()), artifacts });
+        let files = Some(Files::new(artifacts));
         let reporter = Reporter { files, mode, screen: Screen::Lines(Box::new(std::io::sink())), run: Run::default() };
         let (tx, rx) = mpsc::unbounded_channel();
         for told in told {
@@ -185,8 +160,10 @@ mod tests {
     async fn each_case_has_its_folder() {
         let names: Vec<String> = artifacts(Script::matrix().told).await.into_iter().map(|(name, _)| name).collect();
         let of = |case: u32, files: &[&str]| files.iter().map(|file| format!("{case:02}-case/{file}")).collect::<Vec<_>>();
-        let both = ["junit_runner.xml", "task-01-init-log.txt", "task-02-delete-log.txt"];
-        let want: Vec<String> = [of(1, &both), of(2, &both), of(3, &both[..2]), vec!["events.jsonl".into()]].concat();
+        let both = ["junit_runner.xml", "report.html", "task-01-init-log.txt", "task-02-delete-log.txt", "trace.json"];
+        let last = ["junit_runner.xml", "report.html", "task-01-init-log.txt", "trace.json"];
+        let whole = vec!["events.jsonl".into(), "index.html".into()];
+        let want: Vec<String> = [of(1, &both), of(2, &both), of(3, &last), whole].concat();
         assert_eq!(names, want);
     }
 

@@ -1,0 +1,76 @@
+//! What joinder's own clients saw, kept small: their failures and gaps, and the first of their calls.
+
+use crate::event::{CallEnd, ClientCall, Op};
+use crate::sys::clock::Stamp;
+
+/// Without a call that succeeded for so long, a client has a gap.
+const GAP_NS: u64 = 250_000_000;
+/// Of each client: calls, and gaps and failures, that are kept.
+const MOST_CALLS: usize = 4_000;
+const MOST_MARKS: usize = 400;
+
+/// One client.
+#[derive(Debug, Default)]
+pub(in crate::report) struct Client {
+    pub(in crate::report) calls: Vec<Kept>,
+    /// Calls that failed, or whose end nobody knows.
+    pub(in crate::report) failures: Vec<Kept>,
+    /// From the end of a call that succeeded to the next one's.
+    pub(in crate::report) gaps: Vec<(Stamp, Stamp)>,
+    pub(in crate::report) total: u64,
+    pub(in crate::report) failed: u64,
+    pub(in crate::report) unknown: u64,
+    pub(in crate::report) longest_ns: u64,
+    pub(in crate::report) writes: bool,
+    last: Option<Stamp>,
+    end: Option<Stamp>,
+}
+
+/// A call in short.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Kept {
+    pub(in crate::report) op: Op,
+    pub(in crate::report) began: Stamp,
+    pub(in crate::report) ended: Stamp,
+    /// Why it is not known to have been carried out.
+    pub(in crate::report) why: Option<String>,
+    /// May it have been?
+    pub(in crate::report) unknown: bool,
+}
+
+impl Client {
+    /// When its last call ended.
+    pub(in crate::report) fn last_end(&self) -> Option<Stamp> {
+        self.end
+    }
+
+    pub(super) fn called(&mut self, call: &ClientCall) {
+        self.total += 1;
+        self.end = self.end.max(Some(call.ended));
+        self.writes |= call.op == Op::Write;
+        let (why, unknown) = match &call.end {
+            CallEnd::Ok => (None, false),
+            CallEnd::Failed { why } => (Some(why.clone()), false),
+            CallEnd::Unknown { why } => (Some(why.clone()), true),
+        };
+        self.failed += u64::from(why.is_some() && !unknown);
+        self.unknown += u64::from(unknown);
+        let kept = Kept { op: call.op, began: call.began, ended: call.ended, why, unknown };
+        if kept.why.is_some() {
+            if self.failures.len() < MOST_MARKS {
+                self.failures.push(kept.clone());
+            }
+        } else {
+            let last = self.last.unwrap_or(call.began);
+            let gap = call.ended.mono.saturating_sub(last.mono);
+            self.longest_ns = self.longest_ns.max(gap);
+            if gap >= GAP_NS && self.gaps.len() < MOST_MARKS {
+                self.gaps.push((last, call.ended));
+            }
+            self.last = Some(call.ended);
+        }
+        if self.calls.len() < MOST_CALLS {
+            self.calls.push(kept);
+        }
+    }
+}
