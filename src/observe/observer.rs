@@ -122,6 +122,8 @@ async fn follow(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>)
                 | Said::Answer { .. }
                 | Said::Members { .. }
                 | Said::Used { .. }
+                | Said::Metered { .. }
+                | Said::Noticed { .. }
                 | Said::Done,
             ) => {}
             Err(e) => return e.to_string(),

@@ -136,6 +136,7 @@ impl Run {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
@@ -269,6 +270,7 @@ impl Case {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Note { .. }
             | Event::Warning { .. }

@@ -173,6 +173,10 @@ impl One {
                 Err(why) => failed(why),
             },
             Call::Metrics => Said::Answer { status: 200, body: String::new() },
+            Call::Meter { .. } => {
+                self.stop.cancelled().await;
+                Said::Done
+            }
             Call::Usage => Said::Used { usage: Usage::default() },
         };
         self.say(last);
