@@ -29,7 +29,8 @@ const DOORS: &[(&str, &[&str])] = &[
     // agent: it runs kubeadm
     ("kubeadm", &["agent", "event", "node", "sys"]),
     // agent: it samples etcd
-    ("observe", &["agent", "event", "node", "sys"]),
+    // kubeadm: what the lines mean between which a join's time goes
+    ("observe", &["agent", "event", "kubeadm", "node", "sys"]),
     // observe: the record is what is judged
     ("expect", &["event", "observe", "spec", "sys"]),
     // cluster, node: a plan holds the topology that was decided

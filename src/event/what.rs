@@ -278,13 +278,13 @@ pub enum Moment {
     Founded,
     /// Its entry has a name: it has started and published itself.
     Started,
+    /// Each other voter holds a connection to it.
+    PeerActive,
     /// As a learner, its log has come to 90 % of the leader's: etcd would promote it.
     CaughtUp,
     /// Its entry is no learner's any more.
     Promoted,
-    /// Each other voter holds a connection to it.
-    PeerActive,
-    /// Each other voter has held it for the 5 s that etcd demands before the next member may be added.
+    /// Each other voter has held a connection to it for the 5 s that etcd demands before the next member may be added.
     GatePassed,
     /// It is gone from the lists of all that answer.
     Removed,

@@ -32,6 +32,12 @@ impl Stamp {
         Self { mono: u64::try_from(i128::from(now.mono) - ago).unwrap_or(0), wall }
     }
 
+    /// So much later.
+    pub fn after(self, time: Duration) -> Self {
+        let mono = self.mono.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        Self { mono, wall: self.wall.checked_add(time).unwrap_or(self.wall) }
+    }
+
     /// Time from `earlier` to `self` on the monotonic clock; zero when `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.mono.saturating_sub(earlier.mono))
