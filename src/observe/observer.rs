@@ -72,6 +72,11 @@ impl Observer {
         self.locked(|record| record.clone())
     }
 
+    /// Looks at what was seen so far, without a copy.
+    pub fn look<T>(&self, at: impl FnOnce(&Record) -> T) -> T {
+        self.locked(|record| at(record))
+    }
+
     /// Has a member of this name become a voter since then?
     pub fn promoted(&self, name: &str, since: Stamp) -> bool {
         self.locked(|record| {

@@ -176,6 +176,12 @@ impl Record {
         fresh
     }
 
+    /// The node whose member led at that time, as the member said that told of it last.
+    pub fn leader_at(&self, at: Stamp) -> Option<String> {
+        let led = self.leaders.iter().filter(|led| led.at <= at && led.leader != MemberId(0)).max_by_key(|led| (led.term, led.at))?;
+        self.lives.get(&led.leader).map(|life| life.name.clone()).filter(|name| !name.is_empty())
+    }
+
     /// The list of this node's member counts no more.
     pub fn forget(&mut self, node: &str) {
         self.lists.remove(node);

@@ -9,7 +9,7 @@ use super::problem::{Problem, suggestion};
 use super::tree::{Entry, Node, Place, Style, Text, Value};
 
 /// Keys that DESIGN has and this version does not, so that nobody looks for a misspelling.
-const LATER: [&str; 19] = [
+const LATER: [&str; 13] = [
     "fault",
     "heal",
     "replace",
@@ -20,15 +20,9 @@ const LATER: [&str; 19] = [
     "certs",
     "member",
     "repair",
-    "joins",
     "writeGap",
     "lostWrites",
     "staleReads",
-    "leader",
-    "order",
-    "resources",
-    "time",
-    "logs",
 ];
 
 /// Why a value does not fit.

@@ -3,9 +3,9 @@
 
 use super::super::file::{Path, suggestion};
 use super::case::Findings;
-use super::faults;
 use super::select::{Meant, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
+use super::{demands, faults};
 use crate::cluster::Topology;
 use crate::node::Role;
 use crate::spec::{Exec, Join, KnownBad, Order, Part, Restart, Scale, State, Wait};
@@ -90,7 +90,7 @@ fn one(task: &PlannedTask, path: &Path, flow: &Flow, findings: &mut Findings<'_>
         Step::Cmd(_) | Step::Create | Step::Init | Step::Group { .. } | Step::Export(_) | Step::Scale(_) | Step::Delete | Step::Expect => {}
     }
     faults::check(task, path, nodes, findings);
-    expectations(task, &path.key("expect"), findings);
+    expectations(task, &path.key("expect"), nodes, findings);
 }
 
 fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -197,11 +197,15 @@ fn scale(scale: &Scale, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>)
     }
 }
 
-fn expectations(task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
+fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
     let expect = &task.expect;
     if expect.is_empty() {
         if task.step == Step::Expect {
-            findings.wrong_with(path, "nothing is expected", "say members, promotion or nodes");
+            findings.wrong_with(
+                path,
+                "nothing is expected",
+                "say members, promotion, nodes, joins, leader, order, resources, time or logs",
+            );
         }
         return;
     }
@@ -246,6 +250,7 @@ fn expectations(task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
     if let Some(why) = expect.nodes.as_ref().and_then(|nodes| nodes.ready.wrong()) {
         findings.wrong(&path.key("nodes").key("ready"), why);
     }
+    demands::check(&task.step, expect, path, nodes, findings);
 }
 
 /// Looks at what is known to fail.
