@@ -1,6 +1,7 @@
 //! One call for all that is seen in a node beside its member's answers: what is used once a second, and what comes to be.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -24,9 +25,10 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Between two questions to the API server, while the node is not Ready yet.
 const ASK: Duration = Duration::from_millis(250);
 const KUBELET_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
-const ADMIN: &str = "/etc/kubernetes/admin.conf";
-/// The node's own API server; kubeadm's documents put this address into its certificate.
-const API_SERVER: &str = "https://127.0.0.1:6443";
+/// With whose rights the Node object is asked for, and where: a control plane has its own API server, whose certificate names this
+/// address by kubeadm's documents; a worker has its kubelet's rights, which end at its own Node.
+const ACCESS: [(&str, Option<&str>); 2] =
+    [("/etc/kubernetes/admin.conf", Some("https://127.0.0.1:6443")), ("/etc/kubernetes/kubelet.conf", None)];
 
 /// Tells of the node called `node` until stopped.
 pub(super) async fn meter(node: &str, every: Duration, answers: &Answers, stop: &CancellationToken) {
@@ -124,7 +126,9 @@ async fn register(node: &str, answers: &Answers) {
         }
         if !ready && certificate.is_some() {
             let path = format!("/api/v1/nodes/{node}");
-            if let Ok((200, body)) = kube::get(ADMIN, Some(API_SERVER), &path).await {
+            let access = ACCESS.into_iter().find(|(kubeconfig, _)| Path::new(kubeconfig).exists());
+            let (kubeconfig, server) = access.unwrap_or(ACCESS[0]);
+            if let Ok((200, body)) = kube::get(kubeconfig, server, &path).await {
                 let seen = Stamp::now();
                 if !registered {
                     notice(answers, seen, Notice::NodeRegistered);

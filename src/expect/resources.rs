@@ -1,4 +1,4 @@
-//! `resources`: what components of control planes have used.
+//! `resources`: what components of nodes have used.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -58,10 +58,8 @@ fn judge<T: Comparable + Display>(
         true => Verdict::Pass,
         false => Verdict::Fail,
     };
-    let saw = match meant.is_empty() {
-        true => "nobody measured it".to_owned(),
-        false => meant.iter().map(|(node, value)| format!("{node} {}", unit(*value))).collect::<Vec<_>>().join(", "),
-    };
+    let each: Vec<String> = meant.iter().map(|(node, value)| format!("{node} {}", unit(*value))).collect();
+    let saw = if each.is_empty() { "nobody measured it".to_owned() } else { each.join(", ") };
     let words = format!("{bounds}{}", whose(wanted.of, wanted.over));
     Judgement { name: format!("resources {component} {name}"), verdict, wanted: words, saw, evidence: Vec::new() }
 }

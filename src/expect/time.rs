@@ -13,13 +13,13 @@ use crate::sys::clock::Stamp;
 pub fn time(wanted: &Time, record: &Record, window: Window, ended: Stamp, noise: Option<&Noise>) -> Vec<Judgement> {
     let step = wanted.step.map(|bounds| {
         let took = ended.since(window.from);
-        judgement("step".into(), bounds, &[("it".to_owned(), Some(took))], Vec::new(), noise)
+        judgement("step", bounds, &[("it".to_owned(), Some(took))], Vec::new(), noise)
     });
     let joined: BTreeSet<&String> = nodes(record, window);
-    let node = wanted.node.map(|bounds| over(&joined, record, window, SpanKind::Join, "node".into(), bounds, noise));
+    let node = wanted.node.map(|bounds| over(&joined, record, window, SpanKind::Join, "node", bounds, noise));
     let span = wanted.span.iter().map(|(name, bounds)| {
         let kind = kind(*name);
-        over(&joined, record, window, kind, format!("span {}", kind.as_str()), *bounds, noise)
+        over(&joined, record, window, kind, &format!("span {}", kind.as_str()), *bounds, noise)
     });
     step.into_iter().chain(node).chain(span).collect()
 }
@@ -51,7 +51,7 @@ fn over(
     record: &Record,
     window: Window,
     kind: SpanKind,
-    name: String,
+    name: &str,
     bounds: Compare<Span>,
     noise: Option<&Noise>,
 ) -> Judgement {
@@ -68,7 +68,7 @@ fn over(
 }
 
 fn judgement(
-    name: String,
+    name: &str,
     bounds: Compare<Span>,
     seen: &[(String, Option<Duration>)],
     evidence: Vec<u64>,

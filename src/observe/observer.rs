@@ -1,4 +1,4 @@
-//! Starts samplers in each control plane, tells what they see, and keeps the record.
+//! Starts samplers in each node, tells what they see, and keeps the record.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use super::slot;
 use super::timeline::{Explained, Timeline};
 use crate::agent::{Agent, Call, Said};
 use crate::event::{Bus, Event, Moment, Told, Usage};
-use crate::node::Node;
+use crate::node::{Node, Role};
 use crate::sys::clock::Stamp;
 
 /// Between two looks at a member, and the same while a learner or an unstarted member exists.
@@ -37,7 +37,7 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Watches the etcd members of these nodes, whether they run yet or not.
+    /// Watches these nodes and their etcd members, whether they run yet or not.
     pub fn start<'a>(nodes: impl IntoIterator<Item = &'a Arc<Node>>, events: &Bus) -> Self {
         let mut this = Self {
             record: Arc::default(),
@@ -55,7 +55,9 @@ impl Observer {
     pub fn add(&mut self, node: &Arc<Node>) {
         let stop = self.stop.child_token();
         self.each.insert(node.name.clone(), stop.clone());
-        self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
+        if node.role == Role::ControlPlane {
+            self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
+        }
         self.samplers.spawn(meter(node.clone(), self.events.clone(), self.record.clone(), stop));
     }
 

@@ -153,7 +153,9 @@ mod tests {
 
     fn passage(marks: &[(u64, Mark)]) -> Passage {
         let mut passage = Passage { began: vec![at(0)], ..Passage::default() };
-        marks.iter().for_each(|(ms, mark)| passage.mark(at(*ms), *mark));
+        for (ms, mark) in marks {
+            passage.mark(at(*ms), *mark);
+        }
         passage
     }
 

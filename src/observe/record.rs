@@ -95,7 +95,7 @@ impl Record {
             self.leaders.push(led);
         }
         // etcd's own rule: 90 % of the leader's index (`isLearnerReady`, `server/etcdserver/server.go`)
-        let leader = self.own.values().filter(|own| !own.learner).map(|own| own.index).max();
+        let leader = self.own.values().filter(|own| !own.learner && own.index > 0).map(|own| own.index).max();
         let caught_up = status.learner && leader.is_some_and(|leader| status.index.saturating_mul(10) >= leader.saturating_mul(9));
         let sight = Sight { at: sample.seen, unsure: FIRST_LIST, seq };
         if caught_up { self.mark(status.id, Moment::CaughtUp, sight).into_iter().collect() } else { Vec::new() }

@@ -85,7 +85,9 @@ mod tests {
 
     fn series(values: &[(u64, u64)]) -> Series {
         let mut series = Series::default();
-        values.iter().for_each(|(s, value)| series.push(at(*s), *value));
+        for (s, value) in values {
+            series.push(at(*s), *value);
+        }
         series
     }
 

@@ -85,7 +85,7 @@ async fn seen(
     due: impl Fn(&str, Option<&When>) -> bool,
 ) -> Vec<Judgement> {
     let mut all = Vec::new();
-    let Some(observer) = &world.observer else { return all };
+    let Some(observer) = world.observer.as_ref().filter(|_| !wanted.is_empty()) else { return all };
     let time = wanted.time.as_ref().filter(|t| due("time", t.when.as_ref()));
     let ways = time.is_some_and(|time| time.node.is_some() || !time.span.is_empty());
     // whoever is Ready has its way told some moments later, and belongs to this task
@@ -116,7 +116,7 @@ async fn ways_end(observer: &Observer, from: Stamp, limit: Duration, stop: &Stop
     loop {
         let window = Window { from, to: Stamp::now() };
         let open = observer.look(|record| expect::unexplained(record, window));
-        if open.is_empty() || Instant::now() >= end || stop.soft.is_cancelled() {
+        if open.is_empty() || Instant::now() >= end || stop.soft.is_cancelled() || stop.hard.is_cancelled() {
             return window;
         }
         sleep(EVERY).await;

@@ -23,7 +23,7 @@ pub struct Expectations {
     pub leader: Option<Leader>,
     /// Moments of nodes, each not before the one above it.
     pub order: Option<Vec<Point>>,
-    /// What control planes have used.
+    /// What nodes have used.
     pub resources: Option<Resources>,
     /// How long things took.
     pub time: Option<Time>,

@@ -62,7 +62,7 @@ impl<T: Comparable> Amount<T> {
     }
 }
 
-/// What components of control planes may use.
+/// What components of nodes may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Resources {

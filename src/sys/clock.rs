@@ -33,6 +33,7 @@ impl Stamp {
     }
 
     /// So much later.
+    #[must_use]
     pub fn after(self, time: Duration) -> Self {
         let mono = self.mono.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         Self { mono, wall: self.wall.checked_add(time).unwrap_or(self.wall) }

@@ -4,7 +4,7 @@ use super::super::file::Path;
 use super::case::Findings;
 use super::select::{Meant, Nodes, look_up};
 use super::types::Step;
-use crate::spec::{Amount, Comparable, Expectations, Joins, Logs, Pick, Point, Resources, Selector, Time};
+use crate::spec::{Amount, Comparable, Compare, Expectations, Joins, Logs, Pick, Point, Resources, Selector, Time};
 
 /// Looks at what one task expects.
 pub(super) fn check(step: &Step, expect: &Expectations, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -125,7 +125,7 @@ fn time(time: &Time, step: &Step, path: &Path, findings: &mut Findings<'_>) {
             findings.wrong(&path.key(key), why);
         }
     }
-    for why in time.span.values().filter_map(|wanted| wanted.wrong()) {
+    for why in time.span.values().filter_map(Compare::wrong) {
         findings.wrong(&path.key("span"), why);
     }
 }
