@@ -29,7 +29,8 @@ const DOORS: &[(&str, &[&str])] = &[
     // agent: it runs kubeadm
     ("kubeadm", &["agent", "event", "node", "sys"]),
     // agent: it samples etcd
-    ("observe", &["agent", "event", "node", "sys"]),
+    // kubeadm: what the lines mean between which a join's time goes
+    ("observe", &["agent", "event", "kubeadm", "node", "sys"]),
     // observe: the record is what is judged
     ("expect", &["event", "observe", "spec", "sys"]),
     // cluster, node: a plan holds the topology that was decided
@@ -37,8 +38,9 @@ const DOORS: &[(&str, &[&str])] = &[
     ("workflow", &["cluster", "event", "node", "spec"]),
     // agent: commands in nodes are followed, and members asked who leads
     ("step", &["agent", "cluster", "event", "kubeadm", "node", "observe", "runtime", "spec", "sys"]),
-    // agent, cluster, spec: the judge asks the members for what expectations need to see
-    ("runner", &["agent", "cluster", "event", "expect", "spec", "step", "sys", "workflow"]),
+    // agent, cluster, node, spec: the judge asks the members, and looks into logs, for what expectations need to see
+    // observe: it waits until what is judged has been told
+    ("runner", &["agent", "cluster", "event", "expect", "node", "observe", "spec", "step", "sys", "workflow"]),
     ("report", &["event", "sys"]),
     ("cli", &[ALL]),
 ];

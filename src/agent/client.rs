@@ -172,6 +172,8 @@ impl Agent {
             | Said::Sample { .. }
             | Said::Members { .. }
             | Said::Used { .. }
+            | Said::Metered { .. }
+            | Said::Noticed { .. }
             | Said::Done) => Ok(said),
         }
     }

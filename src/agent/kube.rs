@@ -75,11 +75,17 @@ impl Access {
         let cluster = file.clusters.into_iter().next().ok_or("no cluster")?.cluster;
         let user = file.users.into_iter().next().ok_or("no user")?.user;
         let decode = |what: &str, text: String| STANDARD.decode(text).map_err(|e| format!("{what}: {e}"));
+        // the kubelet's own kubeconfig names files, since its certificate is renewed
+        let of_user = |what: &str, data: Option<String>, file: Option<String>| match (data, file) {
+            (Some(data), _) => decode(what, data),
+            (None, Some(file)) => std::fs::read(&file).map_err(|e| format!("{what}: {file}: {e}")),
+            (None, None) => Err(format!("no {what}")),
+        };
         Ok(Self {
             server: cluster.server,
             ca: decode("certificate-authority-data", cluster.certificate_authority_data)?,
-            cert: decode("client-certificate-data", user.client_certificate_data)?,
-            key: decode("client-key-data", user.client_key_data)?,
+            cert: of_user("client-certificate", user.client_certificate_data, user.client_certificate)?,
+            key: of_user("client-key", user.client_key_data, user.client_key)?,
         })
     }
 
@@ -119,8 +125,11 @@ struct NamedUser {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "as a kubeconfig has them")]
 #[serde(rename_all = "kebab-case")]
 struct User {
-    client_certificate_data: String,
-    client_key_data: String,
+    client_certificate_data: Option<String>,
+    client_certificate: Option<String>,
+    client_key_data: Option<String>,
+    client_key: Option<String>,
 }

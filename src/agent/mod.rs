@@ -4,7 +4,11 @@
 
 mod cgroup;
 mod client;
+mod etcd_log;
 mod kube;
+mod kubelet_log;
+mod meter;
+mod proc;
 mod process;
 mod protocol;
 mod run;

@@ -52,6 +52,8 @@ impl Process {
                 | Said::Sample { .. }
                 | Said::Members { .. }
                 | Said::Used { .. }
+                | Said::Metered { .. }
+                | Said::Noticed { .. }
                 | Said::Done => {}
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{EtcdSample, Member, Usage};
+use crate::event::{EtcdMetrics, EtcdSample, Member, Notice, Usage};
 use crate::sys::clock::Stamp;
 
 /// Host to agent.
@@ -57,6 +57,14 @@ pub enum Call {
     Metrics,
     /// What the node has used: [`Said::Used`].
     Usage,
+    /// Tells until cancelled what the node and its components use, and what comes to be in it: [`Said::Metered`] at a steady rate,
+    /// [`Said::Noticed`] as it happens, then [`Said::Done`].
+    Meter {
+        /// The name of its Node object.
+        node: String,
+        /// Milliseconds between two measurements.
+        every: u64,
+    },
     /// Ends a call that goes on.
     Cancel {
         /// The call's id.
@@ -127,6 +135,22 @@ pub enum Said {
         /// How much.
         usage: Usage,
     },
+    /// What the node and its components have used so far, and its member's metrics.
+    Metered {
+        /// When it was read.
+        seen: Stamp,
+        /// By component; `node` for all that runs in it.
+        used: BTreeMap<String, Usage>,
+        /// Where they have changed since they were last told.
+        metrics: Option<EtcdMetrics>,
+    },
+    /// Something came to be in the node.
+    Noticed {
+        /// When, as near as can be told.
+        seen: Stamp,
+        /// What.
+        notice: Notice,
+    },
     /// Nothing more to say. Last of its call.
     Done,
     /// It could not be done. Last of its call.
@@ -140,7 +164,7 @@ impl Said {
     /// Is this the last thing said for its call?
     pub fn is_last(&self) -> bool {
         match self {
-            Self::Started { .. } | Self::Line { .. } | Self::Sample { .. } => false,
+            Self::Started { .. } | Self::Line { .. } | Self::Sample { .. } | Self::Metered { .. } | Self::Noticed { .. } => false,
             Self::Hello { .. }
             | Self::Exited { .. }
             | Self::Answer { .. }

@@ -9,12 +9,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::cgroup::Groups;
+use super::proc::Proc;
 use super::protocol::{Call, Reply, Request, Said};
-use super::{cgroup, kube, run, watch};
+use super::{kube, meter, run, watch};
 use crate::sys::clock::Stamp;
 
 /// Where kubeadm has etcd tell its metrics.
-const METRICS: &str = "127.0.0.1:2381";
+pub(super) const METRICS: &str = "127.0.0.1:2381";
 /// How long a cancelled process group may take to end by itself.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -138,6 +140,10 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
             watch::watch(Duration::from_millis(every), Duration::from_millis(busy), &answers, &stop).await;
             Said::Done
         }
+        Call::Meter { node, every } => {
+            meter::meter(&node, Duration::from_millis(every), &answers, &stop).await;
+            Said::Done
+        }
         Call::Members => match watch::settled_members().await {
             Ok(members) => Said::Members { members },
             Err(why) => Said::Failed { why },
@@ -149,7 +155,7 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
                 Err(why) => Said::Failed { why },
             },
         },
-        Call::Usage => match cgroup::usage() {
+        Call::Usage => match Groups::of_node().node(&Proc::of_node()) {
             Ok(usage) => Said::Used { usage },
             Err(why) => Said::Failed { why },
         },

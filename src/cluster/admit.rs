@@ -85,6 +85,8 @@ async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
         | Said::Sample { .. }
         | Said::Members { .. }
         | Said::Used { .. }
+        | Said::Metered { .. }
+        | Said::Noticed { .. }
         | Said::Done
         | Said::Failed { .. }) => Some(format!("{other:?}")),
     })

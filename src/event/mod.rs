@@ -4,6 +4,7 @@
 
 mod bus;
 mod call;
+mod notice;
 mod observation;
 mod span;
 mod verdict;
@@ -11,6 +12,7 @@ mod what;
 
 pub use bus::{Bus, Told};
 pub use call::{CallEnd, ClientCall, Op};
+pub use notice::{EtcdWord, Notice};
 pub use observation::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Usage};
 pub use span::SpanKind;
 pub use verdict::{Judgement, Outcome, Verdict};

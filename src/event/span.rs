@@ -12,21 +12,21 @@ pub enum SpanKind {
     Preflight,
     /// From kubeadm's start to a cluster-info that it trusts.
     Discovery,
-    /// Certificates, kubeconfigs and manifests.
+    /// Certificates, kubeconfigs, manifests, a look at etcd's health, the kubelet's start.
     Prepare,
-    /// From the first refused `MemberAdd` to the one that is accepted: another learner holds the slot.
+    /// From the first refused `MemberAdd` to the one that is accepted: another learner holds the slot, or a promotion is too young.
     SlotWait,
     /// From the member's announcement to its start.
     EtcdStart,
-    /// The member has started and serves no client: etcd's publish timeout.
+    /// From the vote until the member serves, and kubeadm goes on: 7 s where etcd's publish timeout strikes.
     EtcdPublish,
     /// From the start to the vote: the learner catches up and is promoted.
     Promotion,
-    /// kube-apiserver starts anew until its etcd serves.
+    /// The kubelet waits for its certificate, and kube-apiserver starts anew.
     ApiServerRestarts,
-    /// From the kubelet's start to its certificate.
+    /// kubeadm waits for the kubelet's certificate and the Node object that it registers.
     KubeletCertificate,
-    /// From kubeadm's end to the Node object's Ready.
+    /// From the Node object to its Ready.
     ReadinessFloor,
     /// What no other span explains.
     Rest,

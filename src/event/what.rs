@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClientCall, EtcdMetrics, EtcdSample, Judgement, MemberId, Outcome, SpanKind, Usage};
+use super::{ClientCall, EtcdMetrics, EtcdSample, Judgement, MemberId, Notice, Outcome, SpanKind, Usage};
 use crate::sys::clock::Stamp;
 
 /// Something that happened.
@@ -177,6 +177,16 @@ pub enum Event {
         /// The ones that are kept.
         metrics: EtcdMetrics,
     },
+    /// Something came to be in a node.
+    Noticed {
+        /// The node.
+        node: String,
+        /// When, as near as the node can tell.
+        seen: Stamp,
+        /// What.
+        #[serde(flatten)]
+        notice: Notice,
+    },
     /// A named stretch of a node's way into the cluster. Those of one node do not overlap, but for `join` itself.
     Span {
         /// The node.
@@ -268,8 +278,14 @@ pub enum Moment {
     Founded,
     /// Its entry has a name: it has started and published itself.
     Started,
+    /// Each other voter holds a connection to it.
+    PeerActive,
+    /// As a learner, its log has come to 90 % of the leader's: etcd would promote it.
+    CaughtUp,
     /// Its entry is no learner's any more.
     Promoted,
+    /// Each other voter has held a connection to it for the 5 s that etcd demands before the next member may be added.
+    GatePassed,
     /// It is gone from the lists of all that answer.
     Removed,
 }

@@ -3,24 +3,25 @@
 use std::time::Duration;
 
 use crate::event::{Judgement, Moment, Verdict};
-use crate::observe::{Life, Record};
+use crate::observe::{Life, Noise, Record};
 use crate::spec::{Promotion, PromotionStart};
 use crate::sys::clock::{Stamp, human};
 
 /// Judges each member that was announced between `from` and `to`. Each moment may have come as much earlier as the looks are apart;
-/// where that could change the verdict it is undecided.
+/// where that could change the verdict it is undecided. So it is where there is too much noise to tell times.
 pub fn promotion(wanted: &Promotion, record: &Record, from: Stamp, to: Stamp) -> Vec<Judgement> {
     let within = |at: Stamp| from <= at && at <= to;
     let announced: Vec<&Life> = record.lives.values().filter(|l| l.sight(Moment::Announced).is_some_and(|s| within(s.at))).collect();
     let words = describe(wanted);
+    let noise = record.measures.noise(from, to);
     if announced.is_empty() {
         let saw = "no learner was seen in this step".to_owned();
         return vec![Judgement { name: "promotion".into(), verdict: Verdict::Undecided, wanted: words, saw, evidence: Vec::new() }];
     }
-    announced.into_iter().map(|life| one(wanted, &words, life, to)).collect()
+    announced.into_iter().map(|life| one(wanted, &words, life, to, noise.as_ref())).collect()
 }
 
-fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp) -> Judgement {
+fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp, noise: Option<&Noise>) -> Judgement {
     let moment = match wanted.from {
         PromotionStart::Announced => Moment::Announced,
         PromotionStart::Started => Moment::Started,
@@ -47,8 +48,11 @@ fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp) -> Judgement {
         (false, true) => Verdict::Pass,
         (false, false) => Verdict::Undecided,
     };
-    let doubt = format!(" ({} to {})", human(least), human(most));
-    judgement(verdict, format!("{}{doubt}", human(took)), evidence)
+    let saw = format!("{} ({} to {})", human(took), human(least), human(most));
+    match noise {
+        Some(noise) => judgement(Verdict::Undecided, format!("{saw}; but {noise}"), evidence),
+        None => judgement(verdict, saw, evidence),
+    }
 }
 
 pub(super) fn describe(wanted: &Promotion) -> String {
@@ -100,6 +104,16 @@ mod tests {
         assert_eq!(verdict(&record(Some(9_000), 100), 0, 5).0, Verdict::Fail);
         assert_eq!(verdict(&record(Some(4_000), 100), 4, 5).0, Verdict::Fail, "too fast");
         assert_eq!(verdict(&record(None, 100), 0, 5).0, Verdict::Fail, "never promoted");
+    }
+
+    #[test]
+    fn is_undecided_where_nobody_could_look_in_time() {
+        let mut noisy = record(Some(4_000), 100);
+        let looks = EtcdSample { seen: at(3_000), members: None, status: None, error: None, gap_ms: None, looks: 1, missed: 9 };
+        noisy.measures.looked("cp-1", &looks);
+        let (verdict, saw) = verdict(&noisy, 0, 5);
+        assert_eq!(verdict, Verdict::Undecided);
+        assert!(saw.ends_with("but 9 of 13 looks at etcd on cp-1 could not be made in time"), "{saw}");
     }
 
     #[test]

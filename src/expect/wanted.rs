@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{members, nodes, promotion};
+use super::{joins, leader, logs, members, nodes, order, promotion, resources, time};
 use crate::spec::Expectations;
 
 /// How long the member list may take to settle.
@@ -15,5 +15,11 @@ pub fn wanted(expect: &Expectations) -> Vec<String> {
     let members = expect.members.as_ref().map(|m| format!("members: {}", members::describe_wanted(m)));
     let promotion = expect.promotion.as_ref().map(|p| format!("promotion: {}", promotion::describe(p)));
     let nodes = expect.nodes.as_ref().map(|n| format!("nodes: {}", nodes::describe(n, n.within.map_or(READY, |w| w.0))));
-    [members, promotion, nodes].into_iter().flatten().collect()
+    let joins = expect.joins.as_ref().map(|j| format!("joins: {}", joins::describe(j)));
+    let leader = expect.leader.as_ref().map(|l| format!("leader: {}", leader::describe(l)));
+    let order = expect.order.as_ref().map(|o| format!("order: {}", order::describe(o)));
+    let resources = expect.resources.as_ref().map(|r| format!("resources: {}", resources::describe(r)));
+    let time = expect.time.as_ref().map(|t| format!("time: {}", time::describe(t)));
+    let logs = expect.logs.as_ref().map(|l| format!("logs: {}", logs::describe(l)));
+    [members, promotion, nodes, joins, leader, order, resources, time, logs].into_iter().flatten().collect()
 }

@@ -1,6 +1,7 @@
 //! One kubeadm command on one node: its configuration by version, its phases, what its output means.
 
 pub mod config;
+pub mod marks;
 pub mod output;
 pub mod policy;
 mod run;

@@ -1,21 +1,30 @@
-//! Starts a sampler in each control plane, tells what they see, and keeps the record.
+//! Starts samplers in each node, tells what they see, and keeps the record.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::passage::Stretch;
 use super::record::Record;
+use super::slot;
+use super::timeline::{Explained, Timeline};
 use crate::agent::{Agent, Call, Said};
-use crate::event::{Bus, Event, Moment};
-use crate::node::Node;
+use crate::event::{Bus, Event, Moment, Told, Usage};
+use crate::node::{Node, Role};
 use crate::sys::clock::Stamp;
 
 /// Between two looks at a member, and the same while a learner or an unstarted member exists.
 const EVERY: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(50);
+/// Between two measurements of what is used.
+const METER: Duration = Duration::from_secs(1);
+/// What is used is told when it has changed by more than a part of this, or after so many measurements.
+const LITTLE: u64 = 50;
+const AT_LEAST: u32 = 10;
 
 /// The running samplers. Dropping it ends them.
 pub struct Observer {
@@ -28,7 +37,7 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Watches the etcd members of these nodes, whether they run yet or not.
+    /// Watches these nodes and their etcd members, whether they run yet or not.
     pub fn start<'a>(nodes: impl IntoIterator<Item = &'a Arc<Node>>, events: &Bus) -> Self {
         let mut this = Self {
             record: Arc::default(),
@@ -37,6 +46,7 @@ impl Observer {
             stop: CancellationToken::new(),
             each: BTreeMap::new(),
         };
+        this.samplers.spawn(listen(events.subscribe(), events.clone(), this.record.clone(), this.stop.clone()));
         nodes.into_iter().for_each(|node| this.add(node));
         this
     }
@@ -45,7 +55,10 @@ impl Observer {
     pub fn add(&mut self, node: &Arc<Node>) {
         let stop = self.stop.child_token();
         self.each.insert(node.name.clone(), stop.clone());
-        self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop));
+        if node.role == Role::ControlPlane {
+            self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
+        }
+        self.samplers.spawn(meter(node.clone(), self.events.clone(), self.record.clone(), stop));
     }
 
     /// Ends the watch of a node that is about to go; what was seen stays.
@@ -59,6 +72,11 @@ impl Observer {
     /// What was seen so far.
     pub fn record(&self) -> Record {
         self.locked(|record| record.clone())
+    }
+
+    /// Looks at what was seen so far, without a copy.
+    pub fn look<T>(&self, at: impl FnOnce(&Record) -> T) -> T {
+        self.locked(|record| at(record))
     }
 
     /// Has a member of this name become a voter since then?
@@ -79,6 +97,114 @@ impl Observer {
     fn locked<T>(&self, act: impl FnOnce(&mut Record) -> T) -> T {
         act(&mut self.record.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Hears all that is told, and tells of each join where its time went.
+async fn listen(mut told: UnboundedReceiver<Told>, events: Bus, record: Arc<Mutex<Record>>, stop: CancellationToken) {
+    let mut timeline = Timeline::default();
+    let mut hear = |told: Told| {
+        record.lock().unwrap_or_else(PoisonError::into_inner).story.hear(&told);
+        timeline.hear(&told)
+    };
+    loop {
+        let heard = tokio::select! {
+            biased;
+            heard = told.recv() => heard,
+            () = stop.cancelled() => None,
+        };
+        let Some(heard) = heard else { break };
+        if let Some(explained) = hear(heard) {
+            explain(&explained, &events, &record);
+        }
+    }
+    for explained in timeline.rest() {
+        explain(&explained, &events, &record);
+    }
+}
+
+fn explain(explained: &Explained, events: &Bus, record: &Mutex<Record>) {
+    let Explained { node, whole, stretches } = explained;
+    let tell = |stretch: &Stretch| {
+        let Stretch { kind, began, took } = *stretch;
+        let seq = events.tell(Event::Span { node: node.clone(), span: kind, began, took });
+        record.lock().unwrap_or_else(PoisonError::into_inner).story.span(node, *stretch, seq);
+    };
+    stretches.iter().for_each(tell);
+    // the whole comes last: whoever waits for a node's spans waits for it
+    tell(whole);
+    let words = slot::holders(&record.lock().unwrap_or_else(PoisonError::into_inner).lives, node, stretches);
+    for text in words {
+        events.tell(Event::Note { text });
+    }
+}
+
+/// Measures a node, and goes on with the next agent when one is lost with its container; `sample` tells of the loss.
+async fn meter(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: CancellationToken) {
+    let mut agents = node.agents();
+    loop {
+        let agent = agents.borrow_and_update().clone();
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = measure(&agent, &node.name, &events, &record) => {}
+        }
+        drop(agent);
+        tokio::select! {
+            () = stop.cancelled() => return,
+            changed = agents.changed() => if changed.is_err() { return },
+        }
+    }
+}
+
+/// Keeps what one agent measures and notices, until it is lost.
+async fn measure(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>) {
+    let every = u64::try_from(METER.as_millis()).unwrap_or(u64::MAX);
+    let mut replies = agent.call(Call::Meter { node: node.to_owned(), every });
+    let mut told: BTreeMap<String, (Usage, u32)> = BTreeMap::new();
+    while let Ok(said) = replies.next().await {
+        match said {
+            Said::Metered { seen, used, metrics } => {
+                for (component, usage) in used {
+                    record.lock().unwrap_or_else(PoisonError::into_inner).measures.used(node, &component, seen, &usage);
+                    let (before, since) = told.get(&component).copied().unwrap_or_default();
+                    let news = since == 0 || since >= AT_LEAST || differs(&usage, &before);
+                    told.insert(component.clone(), if news { (usage, 1) } else { (before, since + 1) });
+                    if news {
+                        events.tell(Event::Used { node: node.to_owned(), component, seen, usage });
+                    }
+                }
+                let seq = metrics
+                    .as_ref()
+                    .map_or(0, |metrics| events.tell(Event::Metrics { node: node.to_owned(), seen, metrics: metrics.clone() }));
+                let fresh = {
+                    let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(metrics) = &metrics {
+                        record.measures.metrics(node, seen, metrics);
+                    }
+                    record.metrics(seq, node, seen, metrics.as_ref())
+                };
+                for (id, name, moment, seen) in fresh {
+                    events.tell(Event::Member { id, name, moment, seen });
+                }
+            }
+            Said::Noticed { seen, notice } => drop(events.tell(Event::Noticed { node: node.to_owned(), seen, notice })),
+            Said::Failed { .. } => return,
+            Said::Hello { .. }
+            | Said::Started { .. }
+            | Said::Line { .. }
+            | Said::Exited { .. }
+            | Said::Answer { .. }
+            | Said::Sample { .. }
+            | Said::Members { .. }
+            | Said::Used { .. }
+            | Said::Done => {}
+        }
+    }
+}
+
+/// Would a reader learn something from it?
+fn differs(now: &Usage, before: &Usage) -> bool {
+    let far = |a: u64, b: u64| a.abs_diff(b) > b / LITTLE;
+    far(now.memory, before.memory) || now.cpu_us.abs_diff(before.cpu_us) > u64::try_from(METER.as_micros()).unwrap_or(0) / LITTLE
 }
 
 /// Samples a node's member, and goes on with the next agent when one is lost with its container.
@@ -122,6 +248,8 @@ async fn follow(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>)
                 | Said::Answer { .. }
                 | Said::Members { .. }
                 | Said::Used { .. }
+                | Said::Metered { .. }
+                | Said::Noticed { .. }
                 | Said::Done,
             ) => {}
             Err(e) => return e.to_string(),

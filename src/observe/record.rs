@@ -3,11 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::event::{EtcdSample, Member, MemberId, Moment};
+use super::measure::Measures;
+use super::story::Story;
+use crate::event::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Moment};
 use crate::sys::clock::Stamp;
 
 /// A member that had never given a list before may have had it for this long: samples are told at least once a second.
 const FIRST_LIST: Duration = Duration::from_secs(1);
+
+/// Metrics are read once a second.
+const METRICS: Duration = Duration::from_secs(1);
+/// How long a member must have been connected before etcd lets the next one in (`HealthInterval`, `server/etcdserver/server.go`).
+const GATE: Duration = Duration::from_secs(5);
 
 /// A moment as it was seen: when, how much earlier it may have been, and the event that shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +43,36 @@ impl Life {
     }
 }
 
+/// Whom a member took for the leader, from some moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Led {
+    /// When it was seen first.
+    pub at: Stamp,
+    /// Number of the event.
+    pub seq: u64,
+    /// The member that says so.
+    pub member: MemberId,
+    /// Its term.
+    pub term: u64,
+    /// Whom; 0 for none.
+    pub leader: MemberId,
+}
+
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Each member that was ever seen.
     pub lives: BTreeMap<MemberId, Life>,
+    /// What was used, and how well anybody looked.
+    pub measures: Measures,
+    /// What kubeadm said and did, when what came to be, and where the joins' time went.
+    pub story: Story,
+    /// Whom each member took for the leader, as changes.
+    pub leaders: Vec<Led>,
+    /// The last status of each node's member.
+    own: BTreeMap<String, MemberStatus>,
+    /// Connections that each member holds.
+    peers: BTreeMap<MemberId, Vec<MemberId>>,
     /// The last list of each node's member.
     lists: BTreeMap<String, Vec<Member>>,
 }
@@ -48,6 +80,60 @@ pub struct Record {
 impl Record {
     /// Adds a sample, told as event `seq`. Returns the moments that it is the first to show.
     pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
+        self.measures.looked(node, sample);
+        let mut fresh = self.status(seq, node, sample);
+        fresh.extend(self.list(seq, node, sample));
+        fresh
+    }
+
+    fn status(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
+        let Some(status) = &sample.status else { return Vec::new() };
+        self.own.insert(node.to_owned(), status.clone());
+        let led = Led { at: sample.seen, seq, member: status.id, term: status.term, leader: status.leader };
+        let before = self.leaders.iter().rev().find(|led| led.member == status.id);
+        if before.is_none_or(|before| (before.term, before.leader) != (led.term, led.leader)) {
+            self.leaders.push(led);
+        }
+        // etcd's own rule: 90 % of the leader's index (`isLearnerReady`, `server/etcdserver/server.go`)
+        let leader = self.own.values().filter(|own| !own.learner && own.index > 0).map(|own| own.index).max();
+        let caught_up = status.learner && leader.is_some_and(|leader| status.index.saturating_mul(10) >= leader.saturating_mul(9));
+        let sight = Sight { at: sample.seen, unsure: FIRST_LIST, seq };
+        if caught_up { self.mark(status.id, Moment::CaughtUp, sight).into_iter().collect() } else { Vec::new() }
+    }
+
+    /// Adds what a member says of its connections, told as event `seq`. Returns the moments that it is the first to show.
+    pub fn metrics(&mut self, seq: u64, node: &str, seen: Stamp, metrics: Option<&EtcdMetrics>) -> Vec<(MemberId, String, Moment, Stamp)> {
+        if let (Some(metrics), Some(own)) = (metrics, self.own.get(node)) {
+            self.peers.insert(own.id, metrics.active_peers.clone());
+        }
+        let here = |life: &Life| !life.moments.is_empty() && life.sight(Moment::Removed).is_none();
+        let votes = |life: &Life| here(life) && (life.sight(Moment::Founded).is_some() || life.sight(Moment::Promoted).is_some());
+        let voters: Vec<MemberId> = self.lives.iter().filter(|(_, life)| votes(life)).map(|(id, _)| *id).collect();
+        let held = |id: MemberId| voters.iter().filter(|voter| **voter != id).all(|v| self.peers.get(v).is_some_and(|p| p.contains(&id)));
+        let joined = self.lives.iter().filter(|(_, life)| here(life) && life.sight(Moment::Announced).is_some());
+        let mut due = Vec::new();
+        for (id, life) in joined {
+            match (life.sight(Moment::PeerActive), life.sight(Moment::Promoted)) {
+                (None, _) if held(*id) => due.push((*id, Moment::PeerActive, seen)),
+                (Some(active), Some(_)) if seen.since(active.at) >= GATE => due.push((*id, Moment::GatePassed, active.at.after(GATE))),
+                (None | Some(_), _) => {}
+            }
+        }
+        let told = due.into_iter().filter_map(|(id, moment, at)| {
+            let (id, name, moment) = self.mark(id, moment, Sight { at, unsure: METRICS, seq })?;
+            Some((id, name, moment, at))
+        });
+        told.collect()
+    }
+
+    /// Notes a moment in a life, if it is the first of its kind.
+    fn mark(&mut self, id: MemberId, moment: Moment, sight: Sight) -> Option<(MemberId, String, Moment)> {
+        let life = self.lives.get_mut(&id).filter(|life| !life.moments.contains_key(&moment))?;
+        life.moments.insert(moment, sight);
+        Some((id, life.name.clone(), moment))
+    }
+
+    fn list(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         let Some(list) = &sample.members else {
             // A learner has a status and gives no list. Whoever does not answer at all holds no list that counts: its member may
             // be gone. What follows from that is seen in the others' next lists, which may lag behind its last one now.
@@ -88,6 +174,12 @@ impl Record {
         self.lists.insert(node.to_owned(), list.clone());
         fresh.extend(self.removed(sight));
         fresh
+    }
+
+    /// The node whose member led at that time, as the member said that told of it last.
+    pub fn leader_at(&self, at: Stamp) -> Option<String> {
+        let led = self.leaders.iter().filter(|led| led.at <= at && led.leader != MemberId(0)).max_by_key(|led| (led.term, led.at))?;
+        self.lives.get(&led.leader).map(|life| life.name.clone()).filter(|name| !name.is_empty())
     }
 
     /// The list of this node's member counts no more.
@@ -167,5 +259,43 @@ mod tests {
         let mut record = Record::default();
         moments(&mut record, 1, "a", &[(1, "a", false), (2, "b", false)]);
         assert_eq!(moments(&mut record, 2, "b", &[(1, "a", false), (2, "b", true)]), []);
+    }
+
+    #[test]
+    fn connections_show_who_is_active_and_when_the_gate_is_passed() {
+        let mut record = Record::default();
+        let at = |s: u64| Stamp { mono: s * 1_000_000_000, wall: jiff::Timestamp::UNIX_EPOCH };
+        let own = |id| Some(MemberStatus { id: MemberId(id), index: 100, term: 2, leader: MemberId(1), ..Default::default() });
+        for (node, id) in [("a", 1), ("b", 2)] {
+            let members = sample(&[(1, "a", false), (2, "b", true)]).members;
+            record.sample(1, node, &EtcdSample { seen: at(1), members, status: own(id), ..sample(&[]) });
+        }
+        let peers = |ids: &[u64]| EtcdMetrics { active_peers: ids.iter().map(|id| MemberId(*id)).collect(), ..Default::default() };
+        let mut see = |s, node, ids: Option<&[u64]>| {
+            let told = record.metrics(s, node, at(s), ids.map(peers).as_ref());
+            told.into_iter().map(|(id, _, moment, at)| (id.0, moment, at.mono / 1_000_000_000)).collect::<Vec<_>>()
+        };
+        assert_eq!(see(2, "a", Some(&[])), []);
+        assert_eq!(see(3, "a", Some(&[2])), [(2, Moment::PeerActive, 3)]);
+        assert_eq!(see(9, "b", None), [], "it has no vote yet");
+        let promoted = EtcdSample { seen: at(10), ..sample(&[(1, "a", false), (2, "b", false)]) };
+        record.sample(4, "a", &promoted);
+        assert_eq!(record.metrics(11, "b", at(11), None).len(), 1);
+        assert_eq!(record.lives[&MemberId(2)].sight(Moment::GatePassed).map(|s| s.at.mono), Some(at(8).mono), "5 s behind the connection");
+    }
+
+    #[test]
+    fn a_learner_has_caught_up_at_90_percent_and_leaders_are_kept_as_changes() {
+        let mut record = Record::default();
+        record.sample(1, "a", &sample(&[(1, "a", false), (2, "b", true)]));
+        let mut see = |seq, node: &str, id, index, term| {
+            let status = Some(MemberStatus { id: MemberId(id), index, term, learner: id == 2, leader: MemberId(1), ..Default::default() });
+            record.sample(seq, node, &EtcdSample { members: None, status, ..sample(&[]) })
+        };
+        assert_eq!(see(2, "a", 1, 1_000, 2), []);
+        assert_eq!(see(3, "b", 2, 899, 2), []);
+        assert_eq!(see(4, "b", 2, 900, 2), [(MemberId(2), "b".into(), Moment::CaughtUp)]);
+        assert_eq!(see(5, "b", 2, 950, 3), []);
+        assert_eq!(record.leaders.iter().map(|led| (led.member.0, led.term)).collect::<Vec<_>>(), [(1, 2), (2, 2), (2, 3)]);
     }
 }

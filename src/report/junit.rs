@@ -66,6 +66,7 @@ pub(super) fn changes(event: &Event) -> bool {
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Noticed { .. }
         | Event::Member { .. }
         | Event::Cleaned { .. }
         | Event::Note { .. }

@@ -62,6 +62,7 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Noticed { .. }
         | Event::RunFinished { .. } => {
             return None;
         }
@@ -121,6 +122,9 @@ fn member(id: &str, name: &str, moment: Moment) -> (Tone, String) {
         Moment::Founded => "is a voter",
         Moment::Started => "has started",
         Moment::Promoted => "promoted to voter",
+        Moment::CaughtUp => "has caught up",
+        Moment::PeerActive => "is connected to each voter",
+        Moment::GatePassed => "no longer holds the next one up",
         Moment::Removed => "removed",
     };
     (Tone::Plain, format!("  etcd: {who} {what}"))

@@ -69,6 +69,7 @@ impl Logs {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }

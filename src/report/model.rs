@@ -174,6 +174,7 @@ impl Run {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
@@ -310,6 +311,7 @@ impl Case {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Note { .. }
             | Event::Warning { .. }

@@ -152,6 +152,7 @@ impl Nodes {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Noticed { .. }
             | Event::KubeadmLine { .. }
             | Event::Judged { .. }
             | Event::Cleaned { .. }
@@ -236,6 +237,7 @@ impl Nodes {
             (Moment::Announced, _) => Membership::NotStarted,
             (Moment::Started, Some(Membership::Voter)) | (Moment::Founded | Moment::Promoted, _) => Membership::Voter,
             (Moment::Started, _) => Membership::Learner,
+            (Moment::CaughtUp | Moment::PeerActive | Moment::GatePassed, before) => before.unwrap_or(Membership::Learner),
             (Moment::Removed, _) => Membership::Removed,
         });
         // A node that joins anew has a new member.

@@ -61,6 +61,7 @@ pub(super) fn text(told: &Told, run: &Run, ended: Option<usize>, mode: Mode) -> 
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Noticed { .. }
         | Event::Member { .. }
         | Event::Judged { .. }
         | Event::Cleaned { .. }

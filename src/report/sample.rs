@@ -35,6 +35,7 @@ pub(super) fn words(event: &Event) -> Option<String> {
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Noticed { .. }
         | Event::RunFinished { .. } => None,
     }
 }
@@ -43,7 +44,7 @@ pub(super) fn words(event: &Event) -> Option<String> {
 pub(super) fn seen(told: &Told) -> Stamp {
     match &told.event {
         Event::Etcd { sample, .. } => sample.seen,
-        Event::Member { seen, .. } | Event::Used { seen, .. } | Event::Metrics { seen, .. } => *seen,
+        Event::Member { seen, .. } | Event::Used { seen, .. } | Event::Metrics { seen, .. } | Event::Noticed { seen, .. } => *seen,
         Event::Span { began, .. } => *began,
         Event::Called { call } => call.began,
         Event::RunStarted { .. }

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::logs;
 use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
 use crate::event::{Event, Judgement, Member, Verdict, Work};
-use crate::expect::{self, Readiness};
-use crate::spec::{Expectations, Members, NodesReady, When};
+use crate::expect::{self, Readiness, Window};
+use crate::observe::Observer;
+use crate::spec::{Expectations, Members, NodesReady, Pick, When};
 use crate::step::World;
 use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
@@ -33,6 +35,8 @@ impl Look {
     }
 }
 
+/// How long a way may be told behind the last thing that was waited for.
+const LATER: Duration = Duration::from_secs(1);
 /// One member's answer.
 const ASK: Duration = Duration::from_secs(3);
 
@@ -66,7 +70,75 @@ pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, lo
         }
         all.push(judgement);
     }
+    all.extend(seen(world, cluster, wanted, (began, ended), look, stop, due).await);
     all
+}
+
+/// What is judged by the record, and by logs.
+async fn seen(
+    world: &World,
+    cluster: &Cluster,
+    wanted: &Expectations,
+    (began, ended): (Stamp, Stamp),
+    look: Look,
+    stop: &Stop,
+    due: impl Fn(&str, Option<&When>) -> bool,
+) -> Vec<Judgement> {
+    let mut all = Vec::new();
+    let Some(observer) = world.observer.as_ref().filter(|_| !wanted.is_empty()) else { return all };
+    let time = wanted.time.as_ref().filter(|t| due("time", t.when.as_ref()));
+    let ways = time.is_some_and(|time| time.node.is_some() || !time.span.is_empty());
+    // whoever is Ready has its way told some moments later, and belongs to this task
+    let limit = if ways { expect::READY } else { LATER };
+    let window = ways_end(observer, began, look.limit(limit), stop).await;
+    let record = observer.record();
+    let name_of = |pick: &Pick| node_name(cluster, pick);
+    all.extend(wanted.joins.as_ref().map(|joins| expect::joins(joins, &record, window, name_of)));
+    let leader = wanted.leader.as_ref().filter(|l| due("leader", l.when.as_ref()));
+    all.extend(leader.map(|leader| expect::leader(leader, &record, window)));
+    all.extend(wanted.order.as_ref().map(|order| expect::order(order, &record, window, name_of)));
+    if let Some(resources) = wanted.resources.as_ref().filter(|r| due("resources", r.when.as_ref())) {
+        all.extend(expect::resources(resources, &record, window));
+    }
+    if let Some(time) = time {
+        let noise = record.measures.noise(window.from, window.to);
+        all.extend(expect::time(time, &record, window, ended, noise.as_ref()));
+    }
+    if let Some(wanted) = wanted.logs.as_ref().filter(|l| due("logs", l.when.as_ref())) {
+        all.extend(expect::logs(wanted, &logs::find(cluster, wanted, &record, window).await));
+    }
+    all
+}
+
+/// Waits until the way of each node that joined is told to its end; the time up to then is the step's.
+async fn ways_end(observer: &Observer, from: Stamp, limit: Duration, stop: &Stop) -> Window {
+    let end = Instant::now() + limit;
+    loop {
+        let window = Window { from, to: Stamp::now() };
+        let open = observer.look(|record| expect::unexplained(record, window));
+        if open.is_empty() || Instant::now() >= end || stop.soft.is_cancelled() || stop.hard.is_cancelled() {
+            return window;
+        }
+        sleep(EVERY).await;
+    }
+}
+
+/// The whole name of a node that is named by its role and number.
+fn node_name(cluster: &Cluster, pick: &Pick) -> String {
+    match pick {
+        Pick::ControlPlane(n) => format!("{}-control-plane-{n}", cluster.name),
+        Pick::Worker(n) => format!("{}-worker-{n}", cluster.name),
+        Pick::First => cluster.first().name.clone(),
+        // a plan holds no other word here
+        Pick::Name(_)
+        | Pick::All
+        | Pick::ControlPlanes
+        | Pick::Secondaries
+        | Pick::Workers
+        | Pick::Leader
+        | Pick::Followers
+        | Pick::Learner => pick.to_string(),
+    }
 }
 
 /// Asks until the list is as wanted or the time is up; the last list decides.

@@ -3,6 +3,7 @@
 mod group;
 mod judge;
 mod known;
+mod logs;
 mod policy;
 mod run;
 mod task;

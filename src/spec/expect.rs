@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::expected::{Joins, Leader, Logs, Point, Resources, Time};
 use super::unit::{Compare, Span};
 use super::version::When;
 
@@ -16,6 +17,18 @@ pub struct Expectations {
     pub promotion: Option<Promotion>,
     /// Node objects.
     pub nodes: Option<NodesReady>,
+    /// How the joins of the step end.
+    pub joins: Option<Joins>,
+    /// etcd's leader.
+    pub leader: Option<Leader>,
+    /// Moments of nodes, each not before the one above it.
+    pub order: Option<Vec<Point>>,
+    /// What nodes have used.
+    pub resources: Option<Resources>,
+    /// How long things took.
+    pub time: Option<Time>,
+    /// Texts in logs.
+    pub logs: Option<Logs>,
 }
 
 impl Expectations {

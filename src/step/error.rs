@@ -29,7 +29,7 @@ pub enum StepError {
     #[error(transparent)]
     Wait(#[from] WaitError),
     /// Some nodes did not join; the others did.
-    #[error("{} of {} nodes did not join{}", failures.len(), of, list(.failures))]
+    #[error("{}{of} nodes did not join{}", Self::some_did_not_join(failures.len()), list(.failures))]
     Joins {
         /// Why, for each.
         failures: Vec<StepError>,
@@ -168,6 +168,11 @@ pub enum StepError {
 }
 
 impl StepError {
+    /// How [`StepError::Joins`] begins when so many nodes did not join.
+    pub fn some_did_not_join(failed: usize) -> String {
+        format!("{failed} of ")
+    }
+
     /// Was nothing done, because the command could not be started?
     pub fn is_no_start(&self) -> bool {
         matches!(self, Self::NotStarted { .. })

@@ -39,7 +39,9 @@ pub async fn scale(world: &mut World, scale: &Scale, stop: &Stop) -> Result<(), 
     let grown = make(world, wanted, &new, stop).await?;
     let joining: Vec<Arc<Node>> = grown.nodes.iter().filter(|node| new.iter().any(|place| place.name == node.name)).cloned().collect();
     if let Some(observer) = &mut world.observer {
-        joining.iter().filter(|node| node.role == Role::ControlPlane).for_each(|node| observer.add(node));
+        for node in &joining {
+            observer.add(node);
+        }
     }
     join::these(world, &grown, &joining, &Join { order: scale.order, ..Join::default() }, stop).await
 }

@@ -72,10 +72,10 @@ impl World {
         self.cluster.as_ref().map(|cluster| cluster.kubernetes.as_str()).or(self.images.kubernetes.as_deref())
     }
 
-    /// Starts watching the control planes, once.
+    /// Starts watching the nodes, once.
     pub fn watch(&mut self, cluster: &Cluster) {
         if self.observer.is_none() {
-            self.observer = Some(Observer::start(cluster.control_planes(), &self.events));
+            self.observer = Some(Observer::start(&cluster.nodes, &self.events));
         }
     }
 }

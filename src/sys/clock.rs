@@ -25,6 +25,20 @@ impl Stamp {
         Self { mono: mono_ns(), wall: Timestamp::now() }
     }
 
+    /// The moment that a wall clock's stamp means, as far as that clock was not set since.
+    pub fn of_wall(wall: Timestamp) -> Self {
+        let now = Self::now();
+        let ago = now.wall.as_nanosecond() - wall.as_nanosecond();
+        Self { mono: u64::try_from(i128::from(now.mono) - ago).unwrap_or(0), wall }
+    }
+
+    /// So much later.
+    #[must_use]
+    pub fn after(self, time: Duration) -> Self {
+        let mono = self.mono.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        Self { mono, wall: self.wall.checked_add(time).unwrap_or(self.wall) }
+    }
+
     /// Time from `earlier` to `self` on the monotonic clock; zero when `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.mono.saturating_sub(earlier.mono))
@@ -56,6 +70,15 @@ mod tests {
         for (ms, want) in [(0, "0ms"), (412, "412ms"), (999, "999ms"), (1_000, "1.0s"), (83_440, "83.4s"), (123_000, "2m03s")] {
             assert_eq!(human(Duration::from_millis(ms)), want);
         }
+    }
+
+    #[test]
+    fn a_wall_stamp_finds_its_place_on_the_other_clock() {
+        let now = Stamp::now();
+        let before = Stamp::of_wall(now.wall - Duration::from_secs(2));
+        let apart = now.since(before);
+        assert!(apart > Duration::from_millis(1_900) && apart < Duration::from_millis(2_100), "{apart:?}");
+        assert_eq!(Stamp::of_wall(Timestamp::UNIX_EPOCH).mono, 0, "before the machine was up");
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn expecting(name: &str, step: Step, voters: usize, ready: usize) -> PlannedTask
     let just = |count| Some(Compare::just(count));
     let members = Some(Members { voters: just(voters), learners: just(0), ..Members::default() });
     let nodes = Some(NodesReady { ready: Compare::just(ready), within: None, when: None });
-    PlannedTask { expect: Expectations { members, nodes, promotion: None }, ..task(name, step) }
+    PlannedTask { expect: Expectations { members, nodes, ..Expectations::default() }, ..task(name, step) }
 }
 
 /// The last configuration that the load balancer was given.

@@ -2,10 +2,10 @@
 //! nothing could meet or that would never be looked at.
 
 use super::super::file::{Path, suggestion};
-use super::faults;
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
+use super::{demands, faults};
 use crate::spec::{Exec, Join, KnownBad, Order, Part, Restart, State, Wait};
 
 /// One task by itself, with the nodes that there are by then.
@@ -21,7 +21,7 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         Step::Cmd(_) | Step::Create | Step::Init | Step::Group { .. } | Step::Export(_) | Step::Scale(_) | Step::Delete | Step::Expect => {}
     }
     faults::check(task, path, nodes, findings);
-    expectations(task, &path.key("expect"), inited, findings);
+    expectations(task, &path.key("expect"), nodes, inited, findings);
 }
 
 fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -122,11 +122,15 @@ fn restart(restart: &Restart, path: &Path, nodes: &Nodes, findings: &mut Finding
     }
 }
 
-fn expectations(task: &PlannedTask, path: &Path, inited: bool, findings: &mut Findings<'_>) {
+fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, findings: &mut Findings<'_>) {
     let expect = &task.expect;
     if expect.is_empty() {
         if task.step == Step::Expect {
-            findings.wrong_with(path, "nothing is expected", "say members, promotion or nodes");
+            findings.wrong_with(
+                path,
+                "nothing is expected",
+                "say members, promotion, nodes, joins, leader, order, resources, time or logs",
+            );
         }
         return;
     }
@@ -176,6 +180,7 @@ fn expectations(task: &PlannedTask, path: &Path, inited: bool, findings: &mut Fi
     if let Some(why) = expect.nodes.as_ref().and_then(|nodes| nodes.ready.wrong()) {
         findings.wrong(&path.key("nodes").key("ready"), why);
     }
+    demands::check(&task.step, expect, path, nodes, findings);
 }
 
 /// Looks at what is known to fail.

@@ -2,6 +2,7 @@
 
 mod case;
 mod check;
+mod demands;
 mod faults;
 mod findings;
 mod flow;

@@ -31,6 +31,12 @@ impl Nodes {
         format!("{}-{}-{n}", self.cluster, role.as_str())
     }
 
+    /// The words for each node, for help.
+    pub(super) fn words(&self) -> String {
+        let control_planes = (1..=self.control_planes).map(|n| format!("cp{n}"));
+        control_planes.chain((1..=self.workers).map(|n| format!("worker{n}"))).collect::<Vec<_>>().join(", ")
+    }
+
     fn names(&self) -> impl Iterator<Item = String> {
         let control_planes = (1..=self.control_planes).map(|n| self.name(Role::ControlPlane, n));
         control_planes.chain((1..=self.workers).map(|n| self.name(Role::Worker, n)))

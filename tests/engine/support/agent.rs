@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use joinder::agent::{Call, Pipe, Reply, Request, Said};
-use joinder::event::{MemberId, Usage};
+use joinder::event::{MemberId, Notice, Usage};
 use joinder::runtime::fake::{Process, Program};
 use joinder::sys::clock::Stamp;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -173,9 +173,26 @@ impl One {
                 Err(why) => failed(why),
             },
             Call::Metrics => Said::Answer { status: 200, body: String::new() },
+            Call::Meter { every, .. } => self.meter(Duration::from_millis(every)).await,
             Call::Usage => Said::Used { usage: Usage::default() },
         };
         self.say(last);
+    }
+
+    /// Tells when its Node object is there, which is Ready at once; the real agent asks more often than it measures, too.
+    async fn meter(&self, every: Duration) -> Said {
+        let mut told = false;
+        loop {
+            let registered = self.nodes.cluster(&self.node, |k| k.is_registered(&self.node));
+            if registered && !told {
+                self.say(Said::Noticed { seen: Stamp::now(), notice: Notice::NodeReady });
+            }
+            told = registered;
+            tokio::select! {
+                () = self.stop.cancelled() => return Said::Done,
+                () = sleep(every / 10) => {}
+            }
+        }
     }
 
     /// Tells each change, without the real agent's heartbeat.
