@@ -1,5 +1,5 @@
 //! The report page in headless Chromium. Where `chromium` is not installed each test says that it did not run; in CI it fails.
-//! Screenshots are left in `target/tmp/report_page/`.
+//! Pages and screenshots are left in `_artifacts/report_page/`.
 
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "a test looks at the program from outside, by the wall clock")]
 
@@ -37,9 +37,13 @@ fn recorded(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
 }
 
+fn left() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("_artifacts/report_page")
+}
+
 /// A run's folder with these events, and its page as `joinder report` draws it.
 fn report(name: &str, events: &[Value]) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report_page").join(name);
+    let dir = left().join(name);
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).expect("made");
     let lines: Vec<String> = events.iter().map(|event| format!("{event}\n")).collect();
@@ -207,7 +211,7 @@ fn measured(mut events: Vec<Value>) -> Vec<Value> {
 #[test]
 fn what_a_page_asks_for_and_says_would_be_seen() {
     let Some(chromium) = chromium() else { return };
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report_page/loud");
+    let dir = left().join("loud");
     std::fs::create_dir_all(&dir).expect("made");
     let page = dir.join("page.html");
     std::fs::write(&page, "<img src='http://nowhere.invalid/x.png'><script>console.log('hello')</script>").expect("written");

@@ -109,7 +109,7 @@ fn completions_and_man_pages_know_every_verb() {
 
 #[test]
 fn a_verb_with_a_typo_gets_the_closest_one() {
-    for (typo, verb) in [("doctr", "doctor"), ("exprot", "export")] {
+    for (typo, verb) in [("doctr", "doctor"), ("compleiton", "completion")] {
         let output = joinder(&[typo]);
         assert_eq!(output.status.code(), Some(2));
         assert!(error(&output).contains(&format!("a similar subcommand exists: '{verb}'")), "{}", error(&output));
