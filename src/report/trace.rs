@@ -155,7 +155,10 @@ impl Trace {
                     Moment::Announced => "announced",
                     Moment::Founded => "founded",
                     Moment::Started => "started",
+                    Moment::PeerActive => "peers connected",
+                    Moment::CaughtUp => "caught up",
                     Moment::Promoted => "voter",
+                    Moment::GatePassed => "connected for long enough",
                     Moment::Removed => continue,
                 };
                 self.slice((process, MEMBER), word, *from, to, &json!({"member": id}));

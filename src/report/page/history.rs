@@ -186,7 +186,8 @@ impl History {
             Event::Span { node, span, began, took } => self.node(node).spans.push((*span, *began, *took)),
             Event::Called { call } => self.clients.entry(call.client.clone()).or_default().called(call),
             Event::Note { .. } | Event::Warning { .. } => self.notes.hear(told),
-            Event::RunStarted { .. }
+            Event::Noticed { .. }
+            | Event::RunStarted { .. }
             | Event::CaseStarted { .. }
             | Event::CaseFinished { .. }
             | Event::Output { .. }

@@ -428,7 +428,8 @@ fn states(moments: &[(Moment, Stamp)], end: Stamp) -> Vec<(&'static str, &'stati
             Moment::Started if voter => continue,
             Moment::Started => ("m-learner", "learner"),
             Moment::Founded | Moment::Promoted => ("m-voter", "voter"),
-            Moment::Removed => continue,
+            // what is between these is the same state
+            Moment::PeerActive | Moment::CaughtUp | Moment::GatePassed | Moment::Removed => continue,
         };
         if let Some(last) = states.last_mut() {
             last.3 = at;
