@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -55,6 +56,14 @@ impl Artifacts {
         self.note(written);
     }
 
+    /// Is the file that was written to still the one in the folder?
+    fn is_there(&self) -> Result<(), String> {
+        let path = self.dir.join("events.jsonl");
+        let same =
+            |there: fs::Metadata| self.events.get_ref().metadata().is_ok_and(|own| (own.dev(), own.ino()) == (there.dev(), there.ino()));
+        if fs::metadata(&path).is_ok_and(same) { Ok(()) } else { Err(format!("{} was taken away while it was written", path.display())) }
+    }
+
     /// Keeps the first reason why something is missing.
     pub(super) fn note(&mut self, written: io::Result<()>) {
         if let Err(e) = written {
@@ -64,7 +73,7 @@ impl Artifacts {
 
     /// Where all is, or why something is missing.
     pub(super) fn finish(&mut self) -> Result<PathBuf, String> {
-        let flushed = self.events.flush().map_err(|e| e.to_string());
+        let flushed = self.events.flush().map_err(|e| e.to_string()).and_then(|()| self.is_there());
         match self.failed.take() {
             Some(why) => Err(format!("{}: {why}", self.dir.display())),
             None => flushed.map(|()| self.dir.clone()),

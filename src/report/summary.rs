@@ -53,8 +53,11 @@ pub(super) fn text(run: &Run, artifacts: Option<&Result<PathBuf, String>>, colou
         lines.push((Tone::Plain, format!("cases      {}", frame::cases(run))));
     }
     let tone = if exit == 0 { Tone::Good } else { Tone::Bad };
+    // cli/run.rs: a pass whose record is torn is none that anybody could check
+    let torn = exit == 0 && artifacts.is_some_and(Result::is_err);
+    let code = if torn { "not counted as passed: its record is incomplete".to_owned() } else { format!("exit code {exit}") };
     let parts = [tasks(run), judged(run)].into_iter().flatten().map(|part| part + "; ").collect::<String>();
-    lines.push((tone, format!("result     {parts}{}, {}exit code {exit}", human(took), signal(exit))));
+    lines.push((tone, format!("result     {parts}{}, {}{code}", human(took), signal(exit))));
     lines.into_iter().fold("\n".to_owned(), |text, (tone, line)| text + &paint(tone, &plain(&line), colour) + "\n")
 }
 

@@ -1,5 +1,7 @@
 //! Gathers what expectations need to see, and has them judged.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -43,18 +45,47 @@ const ASK: Duration = Duration::from_secs(3);
 /// Judges all expectations of a task that began at `began`; they are judged even where the step failed.
 pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, look: Look, stop: &Stop) -> Vec<Judgement> {
     let mut all = Vec::new();
-    let Some(cluster) = &world.cluster else {
-        return all;
-    };
     let ended = Stamp::now();
+    let not_due = RefCell::new(BTreeSet::new());
     // Is this expectation for these versions?
     let due = |name: &str, when: Option<&When>| {
         let unmet = when.and_then(|when| when.unmet(world.kubernetes(), world.images.etcd.as_deref()));
         if let Some(why) = &unmet {
             world.events.tell(Event::Note { text: format!("{name} is not judged: {why}") });
+            not_due.borrow_mut().insert(name.to_owned());
         }
         unmet.is_none()
     };
+    if let Some(cluster) = &world.cluster {
+        all = of_cluster(world, cluster, wanted, (began, ended), look, stop, &due).await;
+    }
+    let judged = |key: &str, all: &[Judgement]| all.iter().any(|j| j.name.split(' ').next() == Some(key));
+    for line in expect::wanted(wanted) {
+        let (key, words) = line.split_once(": ").unwrap_or((&line, ""));
+        if !judged(key, &all) && !not_due.borrow().contains(key) {
+            all.push(unseen(key, words, world));
+        }
+    }
+    all
+}
+
+/// What nobody could look at is not passed.
+fn unseen(key: &str, wanted: &str, world: &World) -> Judgement {
+    let saw = if world.cluster.is_none() { "there is no cluster to look at" } else { "nobody watches etcd: kubeadm init has not run" };
+    Judgement { name: key.into(), verdict: Verdict::Undecided, wanted: wanted.into(), saw: saw.into(), evidence: Vec::new() }
+}
+
+/// What is asked of the nodes, and what is judged by the record.
+async fn of_cluster(
+    world: &World,
+    cluster: &Cluster,
+    wanted: &Expectations,
+    (began, ended): (Stamp, Stamp),
+    look: Look,
+    stop: &Stop,
+    due: &impl Fn(&str, Option<&When>) -> bool,
+) -> Vec<Judgement> {
+    let mut all = Vec::new();
     if let Some(members) = wanted.members.as_ref().filter(|m| due("members", m.when.as_ref())) {
         all.push(settle(cluster, members, look, stop).await);
     }

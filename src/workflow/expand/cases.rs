@@ -115,6 +115,10 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
         plans.extend(plan);
     }
     problems.extend(found.told(cases));
+    if problems.is_empty() && partial {
+        // Whatever left something out has said why; a file of which nothing is left must never look fine.
+        problems.push(Problem::of(format!("{} could not be planned, and nothing says why: please report it", path.display())));
+    }
     Loaded { plans, vars, partial, axes }
 }
 

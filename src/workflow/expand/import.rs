@@ -128,6 +128,11 @@ fn import_tasks(whole: &mut Complete, path: &Path, above: &mut Vec<PathBuf>, sou
         whole.whole &= decode::<ImportTask>(&task, problems).whole;
         let imported = match &named.value {
             Value::Scalar(text) if !text.text.is_empty() => import(&text.text, named, path, above, sources, problems),
+            Value::Scalar(text) if !text.is_null() => {
+                problems.push(Problem::at(named.place, "the import names no file"));
+                None
+            }
+            // of another type: told by it
             Value::Scalar(_) | Value::List(_) | Value::Map(_) => None,
         };
         let Some(imported) = imported else {

@@ -11,6 +11,9 @@ use super::super::file::{Place, Problem, Sources, suggestion};
 /// A text written out may have this many bytes. A script has some thousand.
 const MOST_BYTES: usize = 1024 * 1024;
 
+/// Parentheses in each other, and branches of one `if`: the engine calls itself for each, and its stack is not ours to see.
+const MOST_NESTED: usize = 100;
+
 /// What the engine writes for a value that is not there.
 const NO_VALUE: &str = "<no value>";
 
@@ -114,6 +117,9 @@ pub(super) fn expand(text: &str, place: Place, values: &Values, sources: &Source
     if !unknown.is_empty() {
         return Err(unknown);
     }
+    if is_too_deep(text) {
+        return Err(vec![Problem::at(place, format!("this template nests more than {MOST_NESTED} deep"))]);
+    }
     let mut template = Template::with_limits(Limits::default().with_output_bytes(MOST_BYTES));
     let wrong = |why: String| vec![Problem::at(place, format!("this template cannot be written out: {}", teach(&why)))];
     template.parse(text).map_err(|e| wrong(e.to_string()))?;
@@ -128,6 +134,25 @@ pub(super) fn expand(text: &str, place: Place, values: &Values, sources: &Source
         return Err(wrong("it asks for a value that is not there; there are `.vars.NAME` and `.env.NAME`".into()));
     }
     Ok(written)
+}
+
+/// Would the engine go deeper than anybody writes?
+fn is_too_deep(text: &str) -> bool {
+    let (mut open, mut most) = (0_usize, 0);
+    for c in text.chars() {
+        match c {
+            '(' => open += 1,
+            ')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    let count = |word: &str| text.matches(word).count();
+    let blocks = ["if", "range", "with", "else", "block", "define"]
+        .iter()
+        .map(|word| count(&format!("{{{{ {word}")) + count(&format!("{{{{{word}")) + count(&format!("{{{{- {word}")))
+        .sum::<usize>();
+    is_one(text) && (most > MOST_NESTED || blocks > MOST_NESTED)
 }
 
 fn unknown(name: &Asked, text: &str, place: Place, values: &Values, sources: &Sources) -> Option<Problem> {
@@ -209,6 +234,15 @@ mod tests {
             ("{{ `.vars.nothing }}` }}", ".vars.nothing }}"),
         ] {
             assert_eq!(written(text), Ok(want.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_would_overflow_the_engines_stack_is_refused() {
+        let deep = format!("{{{{ {}1{} }}}}", "(".repeat(600), ")".repeat(600));
+        let long = format!("{{{{ if false }}}}{}{{{{ end }}}}", "{{ else if true }}x".repeat(20_000));
+        for text in [deep, long] {
+            assert!(written(&text).expect_err("too deep")[0].contains("nests more than"));
         }
     }
 
