@@ -7,6 +7,7 @@
     clippy::disallowed_types,
     clippy::disallowed_methods,
     clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     reason = "a test looks at the program from outside, by the wall clock and the environment"
 )]
@@ -164,6 +165,48 @@ fn two_control_planes_join_at_once_and_nothing_is_left() {
     assert_eq!(order, ["announced", "promoted", "announced", "promoted"]);
     let all = std::fs::read_to_string(dir.path().join("events.jsonl")).expect("read");
     assert!(!all.contains("PRIVATE KEY") && !all.contains("client-key-data"));
+    moments_are_seen_when_etcd_says(&events);
+    the_time_of_each_join_has_names(&events);
+}
+
+/// Our looks against etcd's own stamps: a moment is seen within one interval and 50 ms of the first member's log line. Where the
+/// looks were further apart than they should be, the machine was too busy to say, and that is said instead.
+fn moments_are_seen_when_etcd_says(events: &[serde_json::Value]) {
+    const SLACK: f64 = 50.0;
+    let ms = |stamp: &serde_json::Value| stamp["mono_ns"].as_u64().expect("a stamp") as f64 / 1e6;
+    let mut compared = 0;
+    // the interval is halved while somebody learns
+    for (moment, word, interval) in [("announced", "added", 100.0), ("promoted", "promoted", 50.0)] {
+        for seen in events.iter().filter(|e| e["type"] == "member" && e["moment"] == moment) {
+            let logged = events.iter().filter(|e| e["type"] == "noticed" && e["word"] == word && e["member"] == seen["id"]);
+            let logged = logged.map(|e| ms(&e["seen"])).min_by(f64::total_cmp).expect("etcd's own word of it");
+            let sample = events.iter().find(|e| e["type"] == "etcd" && e["sample"]["seen"] == seen["seen"]).expect("its sample");
+            let apart = sample["sample"]["gap_ms"].as_f64().unwrap_or(f64::INFINITY);
+            let late = ms(&seen["seen"]) - logged;
+            assert!(late > -1.0, "{moment} was seen {late} ms before etcd had it");
+            compared += 1;
+            if apart > interval + SLACK / 2.0 {
+                let why = format!("{moment}: undecided: looks were {apart} ms apart instead of {interval}; it was seen {late:.0} ms late");
+                let _ = std::io::stderr().write_all(format!("{why}\n").as_bytes());
+                continue;
+            }
+            assert!(late <= interval + SLACK, "{moment} was seen {late} ms late, with looks {apart} ms apart");
+        }
+    }
+    assert_eq!(compared, 4, "two members, two moments each");
+}
+
+/// The parts of each join fill it, and what has no name is little.
+fn the_time_of_each_join_has_names(events: &[serde_json::Value]) {
+    let seconds = |e: &serde_json::Value| e["took"]["secs"].as_f64().unwrap_or(0.0) + e["took"]["nanos"].as_f64().unwrap_or(0.0) / 1e9;
+    for whole in events.iter().filter(|e| e["type"] == "span" && e["span"] == "join") {
+        let parts = || events.iter().filter(|e| e["type"] == "span" && e["node"] == whole["node"] && e["span"] != "join");
+        let sum: f64 = parts().map(seconds).sum();
+        assert!((sum - seconds(whole)).abs() < 0.001, "{sum} of {whole}");
+        let rest: f64 = parts().filter(|e| e["span"] == "rest").map(seconds).sum();
+        assert!(rest <= 0.05 * seconds(whole), "{rest} s without a name of {whole}");
+    }
+    assert_eq!(events.iter().filter(|e| e["type"] == "span" && e["span"] == "join").count(), 2);
 }
 
 #[test]

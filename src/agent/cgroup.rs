@@ -142,7 +142,7 @@ mod tests {
     use super::super::proc::tests::tree;
     use super::*;
 
-    /// As a node of Docker 20.10 on Linux 6.18 with version 1 has it: the kubelet shares its group for CPU time with all others.
+    /// Laid out as in a node of Docker 20.10 on Linux 6.18 with version 1: the kubelet shares its group for CPU time with all others.
     const FIRST: &[(&str, &str)] = &[
         ("cg/cpuacct/cpuacct.usage", "1500000\n"),
         ("cg/memory/memory.usage_in_bytes", "4096\n"),
@@ -174,7 +174,7 @@ mod tests {
         ),
     ];
 
-    /// The same amounts as version 2 has them, from the kernel's documentation and a node of Docker 24.
+    /// The same amounts as version 2 has them by the kernel's documentation; no machine with it was at hand.
     const SECOND: &[(&str, &str)] = &[
         ("cg/cgroup.controllers", "cpuset cpu io memory pids\n"),
         ("cg/cpu.stat", "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n"),

@@ -16,6 +16,7 @@ use crate::report::{Artifacts, Reporter, Verbosity, plain};
 use crate::runner::{self, CaseResult};
 use crate::runtime::label::Lifetime;
 use crate::sys::clock::Stamp;
+use crate::sys::own::Cost;
 use crate::sys::shell::quoted;
 use crate::sys::{env, random};
 use crate::workflow::Plan;
@@ -118,7 +119,11 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
         }
     }
     let exit = broken.as_ref().map_or_else(|| Exit::of(&whole, signals.caught()), |(exit, _)| *exit);
-    events.tell(Event::RunFinished { exit: exit.code(), took: Stamp::now().since(began) });
+    let took = Stamp::now().since(began);
+    if let Some(cost) = Cost::until_now().filter(|_| args.verbose) {
+        events.tell(Event::Note { text: format!("joinder itself used {}", cost.over(took)) });
+    }
+    events.tell(Event::RunFinished { exit: exit.code(), took });
     events.close();
     let summaries = reporter.join_all().await;
     if args.nodes.retain {

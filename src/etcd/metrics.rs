@@ -71,7 +71,7 @@ fn p99(buckets: &[(f64, u64)], all: u64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// From etcd 3.6.16 that kubeadm 1.36.3 started, one of two members.
+    /// From etcd 3.6.16 that kubeadm 1.36.3 started alone, with lines about peers put in by hand as etcd writes them with two.
     const TEXT: &str = include_str!("metrics.txt");
 
     #[test]

@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod env;
 pub mod file;
+pub mod own;
 pub mod owner;
 pub mod process;
 pub mod random;

@@ -11,3 +11,4 @@ mod nodes;
 mod steps;
 mod stops;
 mod support;
+mod wanted_failures;
