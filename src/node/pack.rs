@@ -67,7 +67,7 @@ pub(super) fn unpack(tar: impl Read, to: &Path) -> io::Result<Vec<String>> {
     }
     // After all files, so that none is written through a link; folders' modes last, so that a read-only one can be filled.
     for (path, target) in links {
-        let _ = fs::remove_file(&path);
+        clear(&path)?;
         symlink(target, path)?;
     }
     for (path, mode) in modes.into_iter().rev() {
@@ -81,10 +81,18 @@ fn fresh(path: &Path) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         fs::create_dir_all(parent)?;
     }
-    if path.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
-        fs::remove_file(path)?;
-    }
+    clear(path)?;
     File::create(path)
+}
+
+/// Takes away a file or link; a device, FIFO or socket is somebody's, and a folder is not taken for a file.
+fn clear(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_file() || found.is_symlink() => fs::remove_file(path),
+        Ok(found) if !found.is_dir() => Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is no regular file", path.display()))),
+        // What cannot be looked at cannot be written either, which says why.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// A name without its first part; `None` when it does not stay below that.
@@ -114,6 +122,9 @@ fn stays(inside: &Path, target: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::net::UnixListener;
+
     use super::*;
 
     fn mode(path: &Path) -> u32 {
@@ -146,6 +157,28 @@ mod tests {
         assert_eq!(unpack(&again.into_inner().expect("a tar")[..], &to).expect("unpacked"), [""; 0]);
         assert_eq!(fs::read_to_string(to.join("link")).expect("through the link"), "#!/bin/sh");
         assert_eq!((mode(&to.join("sub/run.sh")), mode(&to.join("sub"))), (0o751, 0o555));
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_link_is_not_replaced() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let there = dir.path().join("there");
+        let _bound = UnixListener::bind(&there).expect("bound");
+        for (kind, name, to) in [(EntryType::Regular, "top", &*there), (EntryType::Symlink, "top/there", dir.path())] {
+            let mut tar = Builder::new(Vec::new());
+            let mut header = Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_mode(0o644);
+            header.set_size(0);
+            if kind == EntryType::Symlink {
+                tar.append_link(&mut header, name, "a").expect("added");
+            } else {
+                tar.append_data(&mut header, name, io::empty()).expect("added");
+            }
+            let refused = unpack(&tar.into_inner().expect("a tar")[..], to).expect_err("a socket").to_string();
+            assert_eq!(refused, format!("{} is no regular file", there.display()));
+            assert!(there.symlink_metadata().expect("there").file_type().is_socket());
+        }
     }
 
     #[test]

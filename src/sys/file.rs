@@ -28,9 +28,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 /// For anything else that is there.
 pub fn replaceable(path: &Path) -> io::Result<()> {
     match std::fs::metadata(path) {
-        Ok(found) if !found.is_file() => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no regular file", path.display())))
-        }
+        Ok(found) if !found.is_file() => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no regular file", path.display()))),
         Ok(_) => Ok(()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(e),
