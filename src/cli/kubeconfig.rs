@@ -16,7 +16,7 @@ use super::diag;
 use super::exit::Exit;
 use crate::cluster;
 use crate::sys::env;
-use crate::sys::file::write_atomic;
+use crate::sys::file::{replaceable, write_atomic};
 use crate::sys::wait::{Look, Patience, wait};
 
 const ATTACH: Duration = Duration::from_secs(10);
@@ -120,6 +120,8 @@ impl Drop for Lock {
 
 /// Reads, changes and writes a file under its lock; `None` leaves it as it is.
 async fn change(path: &Path, edit: impl FnOnce(Value) -> anyhow::Result<Option<Value>>) -> anyhow::Result<()> {
+    // Before anything is made beside it: a lock in /dev, or one that stays while a FIFO is read.
+    replaceable(path).with_context(|| format!("cannot write {}", path.display()))?;
     let _lock = Lock::of(path).await?;
     let text = match fs::read_to_string(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
@@ -289,6 +291,17 @@ mod tests {
         let mut left: Vec<_> = fs::read_dir(dir.path().join("sub")).expect("listed").map(|e| e.expect("one").file_name()).collect();
         left.sort();
         assert_eq!(left, ["config"], "no lock stays");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_file_is_left_alone_and_not_locked() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("config");
+        let _bound = std::os::unix::net::UnixListener::bind(&path).expect("bound");
+        // A lock that another holds would be waited for.
+        fs::write(dir.path().join("config.lock"), "").expect("written");
+        let error = format!("{:#}", change(&path, |v| Ok(Some(v))).await.expect_err("a socket"));
+        assert_eq!(error, format!("cannot write {0}: {0} is no regular file", path.display()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Files into a node and out of it, to any path: the engine's archives do not see what is mounted inside (`/tmp`, `/run`), so
 //! files go by way of a folder that they see.
 
-use std::io::{Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ cp -RP --preserve=mode,timestamps,links -- "$stage/$name" "$to" 2>&1"#;
 const FETCH: &str = r#"set -eu
 from=$1 stage=$2
 [ -e "$from" ] || { echo "there is no $from"; exit 1; }
+[ -f "$from" ] || [ -d "$from" ] || { echo "$from is neither a file nor a folder"; exit 1; }
 real=$(readlink -f -- "$from")
 case $(stat -f -c %T -- "$real") in
 tmpfs | ramfs | proc | sysfs | cgroup*)
@@ -40,26 +41,30 @@ esac"#;
 
 impl Node {
     /// Copies a file or folder of this machine to an absolute path; modes are kept, the owner is root. A folder that is there
-    /// takes it in; otherwise the path is its new name, in a folder that must be there.
+    /// takes it in; otherwise the path is its new name, in a folder that must be there. Returns what was left out, with the reason.
     ///
     /// # Errors
-    /// [`NodeError::Here`] when it cannot be read, [`NodeError::Agent`] with what is wrong in the node.
-    pub async fn copy_in(&self, from: &Path, to: &str) -> Result<(), NodeError> {
+    /// [`NodeError::Here`] when it cannot be read or is neither a file nor a folder, [`NodeError::Agent`] with what is wrong in the node.
+    pub async fn copy_in(&self, from: &Path, to: &str) -> Result<Vec<String>, NodeError> {
         let files = |source| NodeError::Files { node: self.name.clone(), source };
         let told = |source| NodeError::Here { file: from.display().to_string(), source };
         let whole = from.canonicalize().map_err(told)?;
         let name = file_name(from).or_else(|| file_name(&whole)).unwrap_or_else(|| "files".into());
         let stage = format!("{}/{}", path::COPY, random::word(8).map_err(files)?);
-        self.runtime.put(&self.name, pack(&whole, &stage, &name).map_err(told)?).await?;
+        let (tar, left_out) = {
+            let (stage, name) = (stage.clone(), name.clone());
+            aside(move || pack(&whole, &stage, &name)).await.map_err(told)?
+        };
+        self.runtime.put(&self.name, tar).await?;
         self.script(PLACE, &[&stage, &name, to], LIMIT).await?;
-        Ok(())
+        Ok(left_out)
     }
 
     /// Copies a file or folder of the node to a path of this machine, by the same rules; a link that is named is followed.
     /// Returns what was left out, with the reason.
     ///
     /// # Errors
-    /// [`NodeError::Agent`] when it is not there, [`NodeError::Here`] when it cannot be written.
+    /// [`NodeError::Agent`] when it is not there or is neither a file nor a folder, [`NodeError::Here`] when it cannot be written.
     pub async fn copy_out(&self, from: &str, to: &Path) -> Result<Vec<String>, NodeError> {
         let files = |source| NodeError::Files { node: self.name.clone(), source };
         let told = |source| NodeError::Here { file: to.display().to_string(), source };
@@ -74,8 +79,13 @@ impl Node {
         }
         got?;
         tar.seek(SeekFrom::Start(0)).map_err(files)?;
-        unpack(tar, &target).map_err(told)
+        aside(move || unpack(tar, &target)).await.map_err(told)
     }
+}
+
+/// Works on files where it holds up nobody: a task's limit and signals count meanwhile.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
 fn file_name(path: &Path) -> Option<String> {
@@ -153,6 +163,18 @@ mod tests {
         assert!(!fs::read(stage.join("version")).expect("staged").is_empty());
         let missing = sh(FETCH, &[Path::new("/no/such"), &stage]);
         assert_eq!((missing.status.code(), String::from_utf8_lossy(&missing.stdout).trim()), (Some(1), "there is no /no/such"));
+        let device = sh(FETCH, &[Path::new("/dev/null"), &stage]);
+        let said = String::from_utf8_lossy(&device.stdout);
+        assert_eq!((device.status.code(), said.trim()), (Some(1), "/dev/null is neither a file nor a folder"));
+    }
+
+    #[tokio::test]
+    async fn work_on_files_holds_up_nobody() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let wait = aside(move || told.recv_timeout(Duration::from_secs(5)).map_err(io::Error::other));
+        let (waited, sent) = tokio::join!(wait, async { tell.send(()) });
+        sent.expect("somebody waits");
+        waited.expect("told while it waited");
     }
 
     #[test]

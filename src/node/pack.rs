@@ -7,8 +7,12 @@ use std::path::{Component, Path, PathBuf};
 
 use tar::{Builder, EntryType, Header};
 
-/// A file or folder as an archive that unpacks below `/` to `stage/name`; modes and links inside are kept.
-pub(super) fn pack(from: &Path, stage: &str, name: &str) -> io::Result<Vec<u8>> {
+/// What devices, FIFOs and sockets are not.
+const NEITHER: &str = "neither a file nor a folder";
+
+/// A file or folder as an archive that unpacks below `/` to `stage/name`; modes and links inside are kept. Returns also what
+/// was left out, with the reason.
+pub(super) fn pack(from: &Path, stage: &str, name: &str) -> io::Result<(Vec<u8>, Vec<String>)> {
     let mut tar = Builder::new(Vec::new());
     tar.follow_symlinks(false);
     let stage = stage.trim_start_matches('/');
@@ -17,14 +21,42 @@ pub(super) fn pack(from: &Path, stage: &str, name: &str) -> io::Result<Vec<u8>> 
     header.set_mode(0o700);
     header.set_size(0);
     tar.append_data(&mut header, format!("{stage}/"), io::empty())?;
-    let to = format!("{stage}/{name}");
     // What is named is followed, what is found below is not.
-    if fs::metadata(from)?.is_dir() {
-        tar.append_dir_all(to, from)?;
-    } else {
-        tar.append_file(to, &mut File::open(from)?)?;
+    let named = fs::metadata(from)?;
+    if !named.is_dir() && !named.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, NEITHER));
     }
-    tar.into_inner()
+    let mut left_out = Vec::new();
+    let mut open = vec![(from.to_owned(), PathBuf::from(name), named)];
+    while let Some((path, shown, found)) = open.pop() {
+        let to = Path::new(stage).join(&shown);
+        if found.is_dir() {
+            tar.append_dir(to, &path)?;
+            for entry in fs::read_dir(&path)? {
+                let entry = entry?;
+                open.push((entry.path(), shown.join(entry.file_name()), entry.metadata()?));
+            }
+        } else if found.is_file() {
+            append_file(&mut tar, &to, &path)?;
+        } else if found.is_symlink() {
+            tar.append_path_with_name(&path, to)?;
+        } else {
+            left_out.push(format!("{}: {NEITHER}", shown.display()));
+        }
+    }
+    Ok((tar.into_inner()?, left_out))
+}
+
+/// A file that grows or shrinks meanwhile is packed as long as it was, or as it still is.
+fn append_file(tar: &mut Builder<Vec<u8>>, to: &Path, path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    let mut bytes = Vec::new();
+    file.take(found.len()).read_to_end(&mut bytes)?;
+    let mut header = Header::new_gnu();
+    header.set_metadata(&found);
+    header.set_size(bytes.len() as u64);
+    tar.append_data(&mut header, to, &bytes[..])
 }
 
 /// Unpacks an archive whose first part is one file or folder, which becomes `to`. Names come from a node and may be hostile:
@@ -62,12 +94,12 @@ pub(super) fn unpack(tar: impl Read, to: &Path) -> io::Result<Vec<String>> {
                 }
                 Some(_) | None => left_out.push(format!("{shown}: a link to a file that is not in the folder")),
             },
-            _ => left_out.push(format!("{shown}: neither a file nor a folder")),
+            _ => left_out.push(format!("{shown}: {NEITHER}")),
         }
     }
     // After all files, so that none is written through a link; folders' modes last, so that a read-only one can be filled.
     for (path, target) in links {
-        let _ = fs::remove_file(&path);
+        clear(&path)?;
         symlink(target, path)?;
     }
     for (path, mode) in modes.into_iter().rev() {
@@ -81,10 +113,18 @@ fn fresh(path: &Path) -> io::Result<File> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         fs::create_dir_all(parent)?;
     }
-    if path.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
-        fs::remove_file(path)?;
-    }
+    clear(path)?;
     File::create(path)
+}
+
+/// Takes away a file or link; a device, FIFO or socket is somebody's, and a folder is not taken for a file.
+fn clear(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_file() || found.is_symlink() => fs::remove_file(path),
+        Ok(found) if !found.is_dir() => Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is no regular file", path.display()))),
+        // What cannot be looked at cannot be written either, which says why.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// A name without its first part; `None` when it does not stay below that.
@@ -114,6 +154,12 @@ fn stays(inside: &Path, target: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::net::UnixListener;
+
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
     use super::*;
 
     fn mode(path: &Path) -> u32 {
@@ -129,7 +175,7 @@ mod tests {
         fs::set_permissions(from.join("sub/run.sh"), Permissions::from_mode(0o751)).expect("set");
         fs::set_permissions(from.join("sub"), Permissions::from_mode(0o555)).expect("set");
         symlink("sub/run.sh", from.join("link")).expect("linked");
-        let tar = pack(&from, "/kind/copy/x", "from").expect("packed");
+        let tar = pack(&from, "/kind/copy/x", "from").expect("packed").0;
         // as the engine gives it: without the folders above
         let mut again = Builder::new(Vec::new());
         for entry in tar::Archive::new(&tar[..]).entries().expect("a tar") {
@@ -146,6 +192,53 @@ mod tests {
         assert_eq!(unpack(&again.into_inner().expect("a tar")[..], &to).expect("unpacked"), [""; 0]);
         assert_eq!(fs::read_to_string(to.join("link")).expect("through the link"), "#!/bin/sh");
         assert_eq!((mode(&to.join("sub/run.sh")), mode(&to.join("sub"))), (0o751, 0o555));
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_folder_is_not_read() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir(dir.path().join("sub")).expect("made");
+        fs::write(dir.path().join("sub/file"), "text").expect("written");
+        let pipe = dir.path().join("sub/pipe");
+        mkfifo(&pipe, Mode::S_IRWXU).expect("made");
+        let (tar, left_out) = pack(dir.path(), "/stage", "top").expect("packed");
+        assert_eq!(left_out, ["top/sub/pipe: neither a file nor a folder"]);
+        let mut archive = tar::Archive::new(&tar[..]);
+        let packed = archive.entries().expect("a tar").map(|e| e.expect("one").path().expect("a path").into_owned());
+        assert_eq!(packed.collect::<Vec<_>>(), ["stage", "stage/top", "stage/top/sub", "stage/top/sub/file"].map(PathBuf::from));
+        for named in [&*pipe, Path::new("/dev/null")] {
+            assert_eq!(pack(named, "/stage", "top").expect_err("no file").to_string(), NEITHER);
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_as_far_as_it_is_long() {
+        // one that says it is empty and has no end in sight: a header that is too small would spoil all behind it
+        let (tar, _) = pack(Path::new("/proc/self/status"), "/stage", "status").expect("packed");
+        let sizes = tar::Archive::new(&tar[..]).entries().expect("a tar").map(|e| e.expect("one").size()).collect::<Vec<_>>();
+        assert_eq!(sizes, [0, 0]);
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_link_is_not_replaced() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let there = dir.path().join("there");
+        let _bound = UnixListener::bind(&there).expect("bound");
+        for (kind, name, to) in [(EntryType::Regular, "top", &*there), (EntryType::Symlink, "top/there", dir.path())] {
+            let mut tar = Builder::new(Vec::new());
+            let mut header = Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_mode(0o644);
+            header.set_size(0);
+            if kind == EntryType::Symlink {
+                tar.append_link(&mut header, name, "a").expect("added");
+            } else {
+                tar.append_data(&mut header, name, io::empty()).expect("added");
+            }
+            let refused = unpack(&tar.into_inner().expect("a tar")[..], to).expect_err("a socket").to_string();
+            assert_eq!(refused, format!("{} is no regular file", there.display()));
+            assert!(there.symlink_metadata().expect("there").file_type().is_socket());
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::event::Told;
-use crate::sys::file::write_atomic;
+use crate::sys::file::{replaceable, write_atomic};
 
 /// The folder cannot be used.
 #[derive(Debug, Error)]
@@ -29,11 +29,13 @@ impl Artifacts {
     /// Makes the folder if need be and begins `events.jsonl` in it.
     ///
     /// # Errors
-    /// When the folder or the file cannot be made.
+    /// When the folder or the file cannot be made, or something else has the file's name.
     pub fn create(dir: &Path) -> Result<Self, ArtifactError> {
         let failed = |source| ArtifactError { dir: dir.to_owned(), source };
         fs::create_dir_all(dir).map_err(failed)?;
-        let file = File::create(dir.join("events.jsonl")).map_err(failed)?;
+        let events = dir.join("events.jsonl");
+        replaceable(&events).map_err(failed)?;
+        let file = File::create(events).map_err(failed)?;
         Ok(Self { dir: dir.to_owned(), events: BufWriter::new(file), failed: None })
     }
 
@@ -78,5 +80,19 @@ impl Artifacts {
             Some(why) => Err(format!("{}: {why}", self.dir.display())),
             None => flushed.map(|()| self.dir.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_go_to_a_regular_file_only() {
+        let dir = tempfile::tempdir().expect("a folder");
+        // a device: a FIFO would keep a test that fails waiting
+        std::os::unix::fs::symlink("/dev/null", dir.path().join("events.jsonl")).expect("linked");
+        let refused = Artifacts::create(dir.path()).err().expect("a device").to_string();
+        assert!(refused.ends_with("events.jsonl is no regular file"), "{refused}");
     }
 }

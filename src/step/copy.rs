@@ -19,7 +19,9 @@ pub async fn copy_in(world: &World, from: &Path, nodes: &Selector, to: &str, all
     let nodes = select(&cluster, nodes, allow_empty).await?;
     let copied = each("copy", &nodes, false, stop, async |node| {
         let failed = |why| StepError::Copy { from: from.display().to_string(), to: format!("{}:{to}", node.name), why: Box::new(why) };
-        node.copy_in(from, to).await.map_err(failed)
+        let left_out = node.copy_in(from, to).await.map_err(failed)?;
+        warn(world, &format!("{} to {}:{to}", from.display(), node.name), &left_out);
+        Ok(())
     });
     copied.await
 }
@@ -37,9 +39,13 @@ pub async fn copy_out(world: &World, node: &Selector, from: &str, to: &Path) -> 
     };
     let failed = |why| StepError::Copy { from: format!("{}:{from}", node.name), to: to.display().to_string(), why: Box::new(why) };
     let left_out = node.copy_out(from, to).await.map_err(failed)?;
+    warn(world, &format!("{}:{from}", node.name), &left_out);
+    Ok(())
+}
+
+fn warn(world: &World, what: &str, left_out: &[String]) {
     if !left_out.is_empty() {
-        let text = format!("copy of {}:{from} leaves out {}", node.name, left_out.join("; "));
+        let text = format!("copy of {what} leaves out {}", left_out.join("; "));
         world.events.tell(Event::Warning { text });
     }
-    Ok(())
 }

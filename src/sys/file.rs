@@ -8,9 +8,10 @@ use tempfile::NamedTempFile;
 /// Writes `bytes` to `path` through a temporary file beside it and a rename, with the given Unix mode.
 ///
 /// # Errors
-/// Any of the file system; `path` is then as it was.
+/// Any of the file system, and whatever [`replaceable`] refuses; `path` is then as it was.
 pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
+    replaceable(path)?;
     let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir)?;
     let mut file = NamedTempFile::new_in(dir)?;
@@ -18,6 +19,20 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
+}
+
+/// Is this a regular file, or nothing yet? Links are followed. A rename would put a file where a device was, and a FIFO is
+/// opened only when somebody is at its other end.
+///
+/// # Errors
+/// For anything else that is there.
+pub fn replaceable(path: &Path) -> io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no regular file", path.display()))),
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+    }
 }
 
 #[cfg(test)]
@@ -34,5 +49,24 @@ mod tests {
         assert_eq!(std::fs::read(&path).expect("read"), b"two");
         assert_eq!(std::fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(path.parent().expect("sub")).expect("listed").count(), 1);
+    }
+
+    #[test]
+    fn only_a_regular_file_is_replaced() {
+        use std::os::unix::fs::symlink;
+        use std::os::unix::net::UnixListener;
+        let dir = tempfile::tempdir().expect("a folder");
+        let [socket, null, own, link] = ["socket", "null", "own", "link"].map(|name| dir.path().join(name));
+        let _bound = UnixListener::bind(&socket).expect("bound");
+        symlink("/dev/null", &null).expect("linked");
+        for path in [&socket, &null] {
+            let before = std::fs::symlink_metadata(path).expect("there").file_type();
+            let refused = write_atomic(path, b"one", 0o600).expect_err("no file").to_string();
+            assert_eq!(refused, format!("{} is no regular file", path.display()));
+            assert_eq!(std::fs::symlink_metadata(path).expect("there").file_type(), before);
+        }
+        std::fs::write(&own, "one").expect("written");
+        symlink(&own, &link).expect("linked");
+        write_atomic(&link, b"two", 0o600).expect("a link to a file is as good as one");
     }
 }

@@ -55,10 +55,43 @@ fn read(path: &Path) -> Result<String, Problem> {
     if meta.is_dir() {
         return Err(not_text("it is a folder"));
     }
+    // A FIFO that nobody writes to would be waited for. What a shell puts for `<(command)` is written to.
+    let of_the_shell = ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|dir| path.starts_with(dir));
+    if !meta.is_file() && !of_the_shell {
+        return Err(not_text("it is no regular file"));
+    }
     let mut bytes = Vec::new();
     File::open(path).and_then(|f| f.take(MOST_BYTES + 1).read_to_end(&mut bytes)).map_err(read)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(not_text("it is larger than 10 MB"));
     }
     String::from_utf8(bytes).map_err(|e| not_text(&format!("it is not UTF-8 at byte {}", e.utf8_error().valid_up_to())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_regular_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("a.yaml");
+        // a device: a FIFO would keep a test that fails waiting
+        std::os::unix::fs::symlink("/dev/null", &path).expect("linked");
+        let refused = read(&path).expect_err("a device");
+        assert_eq!(refused.what, format!("{} is no workflow: it is no regular file", path.display()));
+    }
+
+    #[test]
+    fn what_a_shell_hands_over_is_read() {
+        for dir in ["/dev/fd", "/proc/self/fd"] {
+            let (reader, mut writer) = std::io::pipe().expect("a pipe");
+            writer.write_all(b"version: 2").expect("written");
+            drop(writer);
+            assert_eq!(read(Path::new(&format!("{dir}/{}", reader.as_raw_fd()))).expect("read"), "version: 2");
+        }
+    }
 }
