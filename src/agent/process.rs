@@ -19,8 +19,10 @@ pub enum Output {
         pipe: Pipe,
         /// When the agent read it.
         seen: Stamp,
-        /// Without the newline.
+        /// Without the newline; a long line in pieces.
         text: String,
+        /// The line goes on with the next piece.
+        more: bool,
     },
     /// It has ended; nothing follows.
     Exited {
@@ -43,7 +45,7 @@ impl Process {
     pub async fn next(&mut self) -> Result<Output, AgentError> {
         loop {
             match self.replies.next().await? {
-                Said::Line { pipe, seen, text } => return Ok(Output::Line { pipe, seen, text }),
+                Said::Line { pipe, seen, text, more } => return Ok(Output::Line { pipe, seen, text, more }),
                 Said::Exited { code, signal } => return Ok(Output::Exited { code, signal }),
                 Said::Failed { why } => return Err(AgentError::Refused { node: self.node.clone(), why }),
                 Said::Hello { .. }

@@ -105,6 +105,9 @@ pub enum Said {
         seen: Stamp,
         /// Without the newline; a byte that is no UTF-8 as `\xff`, a long line in pieces.
         text: String,
+        /// The line goes on with the next piece.
+        #[serde(default)]
+        more: bool,
     },
     /// It ended. Last of its call.
     Exited {

@@ -89,7 +89,7 @@ async fn end_group(child: &mut Child, pid: u32, grace: Duration) -> std::io::Res
 async fn forward(mut from: impl AsyncRead + Unpin, pipe: Pipe, answers: Answers) {
     let mut lines = Lines::default();
     let mut piece = vec![0; 16 * 1024];
-    let say = |text| answers.say(Said::Line { pipe, seen: Stamp::now(), text });
+    let say = |text, more| answers.say(Said::Line { pipe, seen: Stamp::now(), text, more });
     while let Ok(n) = from.read(&mut piece).await {
         if n == 0 {
             break;

@@ -68,8 +68,13 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
             () = stop.hard.cancelled() => return Ok(137),
         };
         match output {
-            Ok(Output::Line { pipe: Pipe::Out, text, .. }) => writeln!(std::io::stdout().lock(), "{text}")?,
-            Ok(Output::Line { pipe: Pipe::Err, text, .. }) => writeln!(std::io::stderr().lock(), "{text}")?,
+            Ok(Output::Line { pipe, text, more, .. }) => {
+                let end = if more { "" } else { "\n" };
+                match pipe {
+                    Pipe::Out => write!(std::io::stdout().lock(), "{text}{end}")?,
+                    Pipe::Err => write!(std::io::stderr().lock(), "{text}{end}")?,
+                }
+            }
             // A shell's words for a program that a signal ended.
             Ok(Output::Exited { code, signal }) => {
                 return Ok(u8::try_from(code.or(signal.map(|s| 128 + s)).unwrap_or(1)).unwrap_or(1));

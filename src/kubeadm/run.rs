@@ -132,8 +132,8 @@ impl Kubeadm<'_> {
                 () = self.stop.hard.cancelled() => return Ok(End::Stopped),
             };
             match output {
-                Output::Line { seen, text, .. } => {
-                    let line = redact.apply(&text);
+                Output::Line { seen, text, more, .. } => {
+                    let line = redact.piece(&text, more);
                     // Asked of the raw line: what stands in a secret's place looks like a phase.
                     if let Some(phase) = output::phase(&text).filter(|p| follow.phase.as_deref() != Some(p)) {
                         follow.phase = Some(phase.to_owned());

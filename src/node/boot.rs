@@ -286,9 +286,11 @@ impl Node {
             let mut said = String::new();
             loop {
                 match process.next().await.map_err(Ended::Unseen)? {
-                    Output::Line { text, .. } => {
+                    Output::Line { text, more, .. } => {
                         said.push_str(&text);
-                        said.push('\n');
+                        if !more {
+                            said.push('\n');
+                        }
                     }
                     Output::Exited { code: Some(0), .. } => return Ok(said),
                     Output::Exited { .. } => return Err(Ended::Badly(said)),

@@ -24,10 +24,10 @@ pub async fn cmd(world: &World, index: usize, program: &Program, stop: &Stop) ->
         // before the task's own, so that they win
         program.env.insert(0, ("ARTIFACTS".into(), artifacts.display().to_string()));
     }
-    let ran = process::run(&program, GRACE, stop, |pipe, line| {
+    let ran = process::run(&program, GRACE, stop, |pipe, line, more| {
         let line = match pipe {
-            Pipe::Out => out.apply(&line),
-            Pipe::Err => err.apply(&line),
+            Pipe::Out => out.piece(&line, more),
+            Pipe::Err => err.piece(&line, more),
         };
         world.events.tell(Event::Output { index, node: String::new(), error: pipe == Pipe::Err, line });
     });

@@ -46,11 +46,11 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
             () = stop.hard.cancelled() => return Err(StepError::Stopped),
         };
         match output {
-            Ok(Output::Line { pipe, text, .. }) => {
-                search.line(&text);
+            Ok(Output::Line { pipe, text, more, .. }) => {
+                search.line(&text, more);
                 let line = match pipe {
-                    Pipe::Out => out.apply(&text),
-                    Pipe::Err => err.apply(&text),
+                    Pipe::Out => out.piece(&text, more),
+                    Pipe::Err => err.piece(&text, more),
                 };
                 world.events.tell(Event::Output { index, node: node.name.clone(), error: pipe == Pipe::Err, line });
             }
@@ -106,10 +106,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn line(&mut self, line: &str) {
+    fn line(&mut self, line: &str, more: bool) {
         let Some(wanted) = self.wanted else { return };
         self.before.push_str(line);
-        self.before.push('\n');
+        if !more {
+            self.before.push('\n');
+        }
         for (found, text) in self.contained.iter_mut().zip(&wanted.contains) {
             *found |= self.before.contains(text.as_str());
         }
@@ -142,9 +144,18 @@ mod tests {
         let wanted = OutputWanted { contains: owned(contains), lacks: owned(lacks) };
         let mut search = Search::new(Some(&wanted));
         for line in lines {
-            search.line(line);
+            search.line(line, false);
         }
         search.wrong()
+    }
+
+    #[test]
+    fn a_text_is_found_where_a_long_line_was_cut() {
+        let wanted = OutputWanted { contains: vec!["across the cut".into()], lacks: vec!["the\ncut".into()] };
+        let mut search = Search::new(Some(&wanted));
+        search.line("it lies across the", true);
+        search.line(" cut, all of it", false);
+        assert_eq!(search.wrong(), [""; 0]);
     }
 
     #[test]
@@ -159,9 +170,9 @@ mod tests {
     fn an_early_text_is_not_forgotten_and_little_is_kept() {
         let wanted = OutputWanted { contains: vec!["early".into()], lacks: Vec::new() };
         let mut search = Search::new(Some(&wanted));
-        search.line("early");
+        search.line("early", false);
         for _ in 0..1000 {
-            search.line("ä line of some length");
+            search.line("ä line of some length", false);
         }
         assert_eq!(search.wrong(), [""; 0]);
         assert!(search.before.len() < 10, "{:?}", search.before);

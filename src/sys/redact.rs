@@ -27,6 +27,10 @@ const KEYS: &[&str] = &[
 ];
 /// A shorter value is a word of a sentence or a number.
 const SHORTEST: usize = 16;
+/// How much of a long line's end is kept back: more than a key in base64.
+const HELD: usize = 6 * 1024;
+/// Places at which a long line's end is tried to be parted, in as much again.
+const TRIES: usize = 24;
 /// The width of a PEM line (RFC 7468).
 const PEM_WIDTH: usize = 64;
 /// `-----BEGIN ` in base64.
@@ -61,14 +65,19 @@ impl Redactor {
 
     /// For lines that come one by one.
     pub fn lines(&self) -> Lines<'_> {
-        Lines { secrets: &self.0, block: Block::None }
+        Lines { secrets: &self.0, block: Block::None, held: String::new(), hidden: false }
     }
 }
 
 /// Lines of one stream; a key spans several.
+#[derive(Clone)]
 pub struct Lines<'a> {
     secrets: &'a [String],
     block: Block,
+    /// The end of a long line's last piece, which the next one may make a secret.
+    held: String,
+    /// What was hidden of a long line goes on with the next piece.
+    hidden: bool,
 }
 
 /// What PEM block the last line was in.
@@ -80,6 +89,40 @@ enum Block {
 }
 
 impl Lines<'_> {
+    /// The next piece of a long line that goes on where `more` is said; its end is kept back until it is seen what follows it.
+    pub fn piece(&mut self, text: &str, more: bool) -> String {
+        let mut whole = std::mem::take(&mut self.held) + text;
+        if self.hidden {
+            let end = whole.find(ends_value);
+            self.hidden = more && end.is_none();
+            if self.hidden {
+                return String::new();
+            }
+            whole.drain(..end.unwrap_or(whole.len()));
+        }
+        if !more {
+            return self.apply(&whole);
+        }
+        let clean = self.clone().apply(&whole);
+        let mut cuts = (1..=TRIES).map(|n| whole.floor_char_boundary(whole.len().saturating_sub(HELD + (n - 1) * HELD / TRIES)));
+        // Nothing secret lies across the cut when both sides together read as the whole does.
+        let harmless = cuts.find_map(|cut| {
+            let (front, back) = whole.split_at(cut);
+            let mut after = self.clone();
+            let front = after.apply(front);
+            (front.clone() + &after.clone().apply(back) == clean).then_some((front, back, after))
+        });
+        let Some((front, back, after)) = harmless else {
+            // Longer than any secret should be: what follows up to the end of the word belongs to it too.
+            self.block = self.block.after(&whole);
+            self.hidden = !whole.ends_with(ends_value);
+            return MASK.to_owned();
+        };
+        self.block = after.block;
+        self.held = back.to_owned();
+        front
+    }
+
     /// The next line without the secrets, with its end where it has one.
     pub fn apply(&mut self, line: &str) -> String {
         let block = self.block;
@@ -221,9 +264,7 @@ fn values(line: &str) -> String {
             let alone = out[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
             let gap = out[behind..].find(|c: char| !matches!(c, ' ' | '\t' | '"' | '\'' | ':' | '=' | '\\' | '[')).unwrap_or(0);
             let value = behind + gap;
-            let length = out[value..]
-                .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '\\' | '}' | ']' | ')'))
-                .unwrap_or(out.len() - value);
+            let length = out[value..].find(ends_value).unwrap_or(out.len() - value);
             from = behind;
             if alone && gap > 0 && length >= SHORTEST {
                 out.replace_range(value..value + length, MASK);
@@ -231,6 +272,10 @@ fn values(line: &str) -> String {
         }
     }
     out
+}
+
+fn ends_value(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '\\' | '}' | ']' | ')')
 }
 
 /// `line` with `change` made to each run of bytes that are `part` of a word.
@@ -335,6 +380,33 @@ mod tests {
         let logged: String = whole.lines().map(|l| format!("Dec 01 node x[1]: {l}\n")).collect::<Vec<_>>().concat();
         let shown = shapes(&logged);
         assert!(!body.iter().any(|line| shown.contains(line)) && shown.ends_with("after\n"), "{shown}");
+    }
+
+    #[test]
+    fn a_secret_across_the_cut_of_a_long_line_is_not_shown() {
+        let key = STANDARD.encode(format!("-----BEGIN RSA PRIVATE KEY-----\n{}", "MIIEow".repeat(400)));
+        let redact = Redactor::new(["a secret of words".to_owned()]);
+        for secret in ["a secret of words", "abcdef.0123456789abcdef", "\"password\": \"hunter2hunter2hunter2\"", &key] {
+            for cut in (1..secret.len()).step_by(secret.len() / 16) {
+                let (before, behind) = secret.split_at(cut);
+                let first = format!("{}ä, {before}", "x y ".repeat(4 * 1024));
+                let second = format!("{behind}, ö{}", " x y".repeat(4 * 1024));
+                let mut lines = redact.lines();
+                let told = [lines.piece(&first, true), lines.piece(&second, true), lines.piece("end", false)];
+                assert_eq!(told.concat(), redact.apply(&(first + &second + "end")), "{cut} of {secret}");
+                assert!(told.concat().contains(MASK) && told.concat().ends_with("x yend") && told[0].len() > 8 * 1024);
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_secret_that_is_longer_than_what_is_kept_back_nothing_is_shown() {
+        let redact = Redactor::default();
+        let mut lines = redact.lines();
+        let body = "Zm9v".repeat(4 * 1024);
+        let told = [format!("token: {body}"), body.clone(), format!("{body} end")].map(|text| lines.piece(&text, true));
+        assert!(!told.concat().contains("Zm9v"), "{told:?}");
+        assert_eq!(lines.piece("", false), " end");
     }
 
     #[test]

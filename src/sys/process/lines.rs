@@ -3,7 +3,7 @@
 /// A longer line is told in pieces: nobody can read it, and a program may never end one.
 const LONGEST: usize = 16 * 1024;
 
-/// The lines of one stream, fed in pieces as they come.
+/// The lines of one stream, fed in pieces as they come. Each is said with whether it goes on with the next one.
 #[derive(Debug, Default)]
 pub struct Lines {
     open: Vec<u8>,
@@ -11,7 +11,7 @@ pub struct Lines {
 
 impl Lines {
     /// Takes a piece; says each line that it ends, without its newline.
-    pub fn feed(&mut self, piece: &[u8], mut say: impl FnMut(String)) {
+    pub fn feed(&mut self, piece: &[u8], mut say: impl FnMut(String, bool)) {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             let mut rest = part;
             while self.open.len() + rest.len() > LONGEST + 1 {
@@ -21,7 +21,7 @@ impl Lines {
                 // not in the middle of a character
                 let cut = whole(&self.open);
                 let next = self.open.split_off(cut);
-                say(shown(&self.open));
+                say(shown(&self.open), true);
                 self.open = next;
             }
             self.open.extend_from_slice(rest);
@@ -32,9 +32,10 @@ impl Lines {
     }
 
     /// The stream has ended: says the line that has no newline, if there is one.
-    pub fn end(&mut self, mut say: impl FnMut(String)) {
+    pub fn end(&mut self, mut say: impl FnMut(String, bool)) {
         if !self.open.is_empty() {
-            say(shown(&self.open));
+            let line = self.open.strip_suffix(b"\n").unwrap_or(&self.open);
+            say(shown(line.strip_suffix(b"\r").unwrap_or(line)), false);
             self.open.clear();
         }
     }
@@ -49,11 +50,9 @@ fn whole(bytes: &[u8]) -> usize {
     }
 }
 
-/// Without the newline; a byte that is no UTF-8 as `\xff`.
+/// A byte that is no UTF-8 as `\xff`.
 fn shown(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
@@ -68,13 +67,17 @@ fn shown(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn lines(pieces: &[&[u8]]) -> Vec<String> {
+    fn said(pieces: &[&[u8]]) -> Vec<(String, bool)> {
         let (mut lines, mut said) = (Lines::default(), Vec::new());
         for piece in pieces {
-            lines.feed(piece, |line| said.push(line));
+            lines.feed(piece, |line, more| said.push((line, more)));
         }
-        lines.end(|line| said.push(line));
+        lines.end(|line, more| said.push((line, more)));
         said
+    }
+
+    fn lines(pieces: &[&[u8]]) -> Vec<String> {
+        said(pieces).into_iter().map(|(line, _)| line).collect()
     }
 
     #[test]
@@ -99,6 +102,9 @@ mod tests {
             assert!(said.len() >= 3 && said.iter().all(|line| line.len() <= LONGEST + 1), "{}", said.len());
             assert_eq!(said.concat(), long);
         }
+        let told = said(&[long.as_bytes(), b"\nnext\n"]);
+        let goes_on: Vec<bool> = told.iter().map(|(_, more)| *more).collect();
+        assert_eq!(goes_on, [true, true, true, false, false]);
         let exact = "x".repeat(LONGEST) + "\n";
         assert_eq!(lines(&[exact.as_bytes()]).len(), 1);
         let junk = vec![0xff; LONGEST + 10];

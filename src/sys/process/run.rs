@@ -87,11 +87,12 @@ pub struct Ran {
     pub left: Vec<String>,
 }
 
-/// Runs a program in a process group of its own, without standard input, and tells each line.
+/// Runs a program in a process group of its own, without standard input, and tells each line, a long one in
+/// pieces that say whether it goes on.
 ///
 /// The soft stop sends TERM to all that it started, KILL after `grace`; the hard one KILL at once. When it ends by itself, what
 /// it left running is ended in the same way. Dropped in the middle, all is killed.
-pub async fn run(program: &Program, grace: Duration, stop: &Stop, mut hear: impl FnMut(Pipe, String)) -> Ran {
+pub async fn run(program: &Program, grace: Duration, stop: &Stop, mut hear: impl FnMut(Pipe, String, bool)) -> Ran {
     let ended = |end| Ran { end, leaked: Vec::new(), left: Vec::new() };
     let mark = match random::word(16) {
         Ok(mark) => mark,
@@ -234,20 +235,20 @@ impl Output {
     }
 
     /// Reads what comes next from either; never returns when both have ended.
-    async fn more(&mut self, hear: &mut impl FnMut(Pipe, String)) {
+    async fn more(&mut self, hear: &mut impl FnMut(Pipe, String, bool)) {
         let (pipe, piece) = tokio::select! {
             piece = piece(&mut self.out) => (Pipe::Out, piece),
             piece = piece(&mut self.err) => (Pipe::Err, piece),
         };
         match (pipe, piece) {
-            (_, Some(bytes)) => self.lines[usize::from(pipe == Pipe::Err)].feed(&bytes, |line| hear(pipe, line)),
+            (_, Some(bytes)) => self.lines[usize::from(pipe == Pipe::Err)].feed(&bytes, |line, more| hear(pipe, line, more)),
             (Pipe::Out, None) => self.out = None,
             (Pipe::Err, None) => self.err = None,
         }
     }
 
     /// Goes on reading while something else is done: a full pipe would keep a process from ending.
-    async fn meanwhile<T>(&mut self, hear: &mut impl FnMut(Pipe, String), work: impl Future<Output = T>) -> T {
+    async fn meanwhile<T>(&mut self, hear: &mut impl FnMut(Pipe, String, bool), work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
             tokio::select! {
@@ -257,10 +258,10 @@ impl Output {
         }
     }
 
-    fn finish(&mut self, hear: &mut impl FnMut(Pipe, String)) {
+    fn finish(&mut self, hear: &mut impl FnMut(Pipe, String, bool)) {
         let [out, err] = &mut self.lines;
-        out.end(|line| hear(Pipe::Out, line));
-        err.end(|line| hear(Pipe::Err, line));
+        out.end(|line, more| hear(Pipe::Out, line, more));
+        err.end(|line, more| hear(Pipe::Err, line, more));
     }
 }
 

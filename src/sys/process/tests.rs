@@ -14,7 +14,7 @@ fn sh(script: &str) -> Program {
 /// What became of it, and its lines.
 async fn ran(program: &Program, stop: &Stop) -> (Ran, Vec<(Pipe, String)>) {
     let mut lines = Vec::new();
-    let running = run(program, GRACE, stop, |pipe, line| lines.push((pipe, line)));
+    let running = run(program, GRACE, stop, |pipe, line, _| lines.push((pipe, line)));
     let ran = tokio::time::timeout(LONG, running).await.expect("it ends");
     (ran, lines)
 }
@@ -24,7 +24,7 @@ async fn stopped(script: &str) -> (Ran, String) {
     let stop = Stop::new();
     let mut first = String::new();
     let program = sh(script);
-    let running = run(&program, GRACE, &stop, |_, line| {
+    let running = run(&program, GRACE, &stop, |_, line, _| {
         if first.is_empty() {
             first = line;
         }
@@ -98,7 +98,7 @@ async fn a_hard_stop_does_not_wait_for_a_grace() {
     let stop = Stop::new();
     let program = sh("trap '' TERM; echo up; while :; do sleep 0.05; done");
     let began = tokio::time::Instant::now();
-    let done = run(&program, Duration::from_mins(1), &stop, |_, _| stop.hard.cancel()).await;
+    let done = run(&program, Duration::from_mins(1), &stop, |_, _, _| stop.hard.cancel()).await;
     assert_eq!(done.end, End::Stopped);
     assert!(began.elapsed() < LONG, "{:?}", began.elapsed());
 }
@@ -142,7 +142,7 @@ async fn ten_megabytes_without_a_newline_are_told_in_pieces() {
 async fn a_run_that_is_dropped_leaves_nothing() {
     let (stop, program) = (Stop::new(), sh("echo $$; sleep 1000"));
     let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let running = run(&program, GRACE, &stop, |_, line| drop(tell.send(line)));
+    let running = run(&program, GRACE, &stop, |_, line, _| drop(tell.send(line)));
     let pid = tokio::select! {
         _ = running => panic!("it does not end by itself"),
         line = heard.recv() => line.expect("its id"),

@@ -218,7 +218,7 @@ impl One {
     fn script(&self, script: &str, args: &[String]) -> Said {
         let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
         let part = if script.contains("systemctl") { "kubelet".to_owned() } else { arg(0) };
-        let say = |text: String| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text });
+        let say = |text: String| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text, more: false });
         if script.contains("delete node") {
             self.nodes.cluster(&self.node, |k| k.unregister(&arg(2)));
         } else if script.contains("readlink") {
@@ -286,7 +286,7 @@ impl One {
 
     async fn line(&self, text: &str) {
         sleep(Duration::from_millis(200)).await;
-        self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text: text.to_owned() });
+        self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text: text.to_owned(), more: false });
     }
 
     /// Says the error and a stack, or never returns, where the script says so.
