@@ -154,7 +154,7 @@ async fn what_nobody_could_look_at_is_undecided_and_never_passed() {
     let text = "{version: 2, cluster: {name: one}, tasks: [
         {name: init, when: {etcd: '<3.0'}, init: {}},
         {name: look, expect: {members: {voters: 9}, nodes: {ready: 42}}},
-        {name: say, cmd: 'true', expect: {members: {voters: 9}}}]}";
+        {name: wait, wait: {time: 1s}, expect: {members: {voters: 9}}}]}";
     let rig = Rig::new();
     let ran = rig.run(&plan(text), "r1", &Stop::new()).await;
     let verdicts = ran.events.iter().filter_map(|e| if let Event::Judged { judgement, .. } = e { Some(judgement.verdict) } else { None });
