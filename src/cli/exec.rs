@@ -10,7 +10,7 @@ use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
 use crate::agent::{AgentError, Output, Pipe};
-use crate::cluster::{self, Cluster};
+use crate::cluster::{self, Absent, Cluster};
 use crate::node::{Node, Role};
 use crate::spec::Pick;
 use crate::sys::stop::Stop;
@@ -32,7 +32,10 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
     let stop = &signals.stop;
     let (runtime, _) = signals.engine().await?;
     let cluster = cluster::attach(&runtime, &args.cluster.name, ATTACH).await?;
-    let nodes = select(&cluster, &args.node);
+    let (nodes, absent) = select(&cluster, &args.node);
+    for node in &absent {
+        diag::say(&format!("error: {node}"));
+    }
     if nodes.is_empty() {
         let names: Vec<&str> = cluster.nodes.iter().map(|n| n.name.as_str()).collect();
         anyhow::bail!("no running node {:?} in cluster {:?}; there are: {}", args.node, cluster.name, names.join(" "));
@@ -51,7 +54,12 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
             break;
         }
     }
-    Ok(Exit::Remote(code))
+    Ok(answer(code, &absent))
+}
+
+/// What a command says that failed is worse than that some nodes could not be asked.
+fn answer(code: u8, absent: &[Absent]) -> Exit {
+    if code == 0 && !absent.is_empty() { Exit::BadEnvironment } else { Exit::Remote(code) }
 }
 
 async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<u8> {
@@ -90,24 +98,43 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
 }
 
 /// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`), kinder's (`@cp*`, `@w1`), or name; several with commas.
-fn select(cluster: &Cluster, wanted: &str) -> Vec<Arc<Node>> {
+fn select(cluster: &Cluster, wanted: &str) -> (Vec<Arc<Node>>, Vec<Absent>) {
     let picks: Vec<Pick> = wanted.split(',').filter_map(|word| word.trim().parse().ok()).collect();
-    cluster.nodes.iter().filter(|node| node.name == wanted || picks.iter().any(|pick| means(cluster, pick, node))).cloned().collect()
+    let control_planes = cluster.control_planes().map(|node| node.index);
+    let down = cluster.absent.iter().filter(|node| node.role == Role::ControlPlane).map(|node| node.index);
+    // one that does not run is the first all the same: nobody wants another in its place
+    let first = control_planes.chain(down).min().unwrap_or(0);
+    let meant = |name: &str, role, index| name == wanted || picks.iter().any(|pick| means(pick, name, role, index == first));
+    let nodes = cluster.nodes.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect();
+    (nodes, cluster.absent.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect())
 }
 
-fn means(cluster: &Cluster, pick: &Pick, node: &Node) -> bool {
-    let nth = |role: Role, n: u8| node.role == role && node.name.ends_with(&format!("-{}-{n}", role.as_str()));
-    let first = node.index == cluster.first().index;
+fn means(pick: &Pick, name: &str, role: Role, first: bool) -> bool {
+    let nth = |of: Role, n: u8| role == of && name.ends_with(&format!("-{}-{n}", of.as_str()));
     match pick {
         Pick::All => true,
         Pick::First => first,
-        Pick::ControlPlanes => node.role == Role::ControlPlane,
-        Pick::Secondaries => node.role == Role::ControlPlane && !first,
-        Pick::Workers => node.role == Role::Worker,
+        Pick::ControlPlanes => role == Role::ControlPlane,
+        Pick::Secondaries => role == Role::ControlPlane && !first,
+        Pick::Workers => role == Role::Worker,
         Pick::ControlPlane(n) => nth(Role::ControlPlane, *n),
         Pick::Worker(n) => nth(Role::Worker, *n),
-        Pick::Name(name) => node.name == *name,
+        Pick::Name(wanted) => name == wanted,
         // nobody samples etcd for one command
         Pick::Leader | Pick::Followers | Pick::Learner => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_does_not_run_is_no_pass() {
+        let absent = [Absent { name: "c-worker-1".into(), role: Role::Worker, index: 2, state: "exited".into() }];
+        assert_eq!(absent[0].to_string(), "c-worker-1 does not run: it is exited");
+        for (code, absent, want) in [(0, &absent[..], 4), (7, &absent, 7), (0, &[], 0), (7, &[], 7)] {
+            assert_eq!(answer(code, absent).code(), want);
+        }
     }
 }

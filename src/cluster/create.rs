@@ -1,5 +1,6 @@
 //! Making the nodes of a cluster: network first, then everything at once.
 
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
@@ -104,7 +105,28 @@ pub struct Cluster {
     pub etcd_tag: Option<String>,
     /// Its secrets.
     pub secrets: Secrets,
+    /// Its nodes that did not run when it was attached to.
+    pub absent: Vec<Absent>,
     pub(super) load_balancer: Option<Arc<LoadBalancer>>,
+}
+
+/// A node that does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub role: Role,
+    /// Its index in the cluster.
+    pub index: u8,
+    /// What the engine calls its container's state.
+    pub state: String,
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} does not run: it is {}", self.name, self.state)
+    }
 }
 
 impl Cluster {
@@ -201,6 +223,7 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         kubernetes,
         etcd_tag: images.etcd.as_ref().map(|v| format!("{v}-0")),
         secrets,
+        absent: Vec::new(),
         load_balancer: balancer.map(|(balancer, _)| Arc::new(balancer)),
     })
 }

@@ -32,7 +32,9 @@ impl Cluster {
     pub async fn export_logs(&self, dir: &Path) -> Vec<String> {
         let redact = Redactor::new([self.secrets.token.clone(), self.secrets.certificate_key.clone()]);
         let work = self.nodes.iter().map(|node| export_node(node, dir.join(&node.name), &redact));
-        join_all(work).await.concat()
+        let mut missing = join_all(work).await.concat();
+        missing.extend(self.absent.iter().map(ToString::to_string));
+        missing
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use super::create::{Cluster, CreateError, Secrets};
+use super::create::{Absent, Cluster, CreateError, Secrets};
 use super::load_balancer::LoadBalancer;
 use super::remove::{Gone, remove};
 use super::topology::Topology;
@@ -113,21 +113,28 @@ pub async fn find(runtime: &dyn Runtime, name: &str) -> Result<Found, InventoryE
     all.into_iter().find(|c| c.name == name).ok_or_else(|| InventoryError::NoSuch { name: name.to_owned(), others })
 }
 
-/// Connects to the running nodes of a cluster that is there.
+/// Connects to the running nodes of a cluster that is there; the others are named in [`Cluster::absent`].
 ///
 /// # Errors
 /// [`InventoryError`].
 pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> Result<Cluster, InventoryError> {
     let found = find(runtime.as_ref(), name).await?;
-    let mut nodes = Vec::new();
+    let (mut nodes, mut absent) = (Vec::new(), Vec::new());
     let mut host_port = 0;
     for container in &found.nodes {
+        let role = if container.labels.get(label::ROLE).map(String::as_str) == Some("worker") { Role::Worker } else { Role::ControlPlane };
+        let mut leave_out = |state: &str| {
+            absent.push(Absent { name: container.name.clone(), role, index: index(container), state: state.to_owned() });
+        };
         if container.state != "running" {
+            leave_out(&container.state);
             continue;
         }
         let whole = runtime.container(&container.name).await?;
-        let role = if whole.labels.get(label::ROLE).map(String::as_str) == Some("worker") { Role::Worker } else { Role::ControlPlane };
-        let Some(address) = whole.address else { continue };
+        let Some(address) = whole.address else {
+            leave_out("without an address");
+            continue;
+        };
         if nodes.is_empty() {
             host_port = whole.ports.get(&path::API_PORT).copied().unwrap_or(0);
         }
@@ -151,7 +158,7 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     let kubernetes = String::from_utf8_lossy(&nodes[0].read(path::VERSION).await.unwrap_or_default()).trim().to_owned();
     // The secrets of a cluster are kept nowhere: whoever joins a node later makes new ones with kubeadm.
     let secrets = Secrets { token: String::new(), certificate_key: String::new() };
-    Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, load_balancer })
+    Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, absent, load_balancer })
 }
 
 /// Refuses names that are taken: the cluster's by a cluster or a network (Docker before 25 makes a second network of the same

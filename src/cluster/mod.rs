@@ -14,7 +14,7 @@ mod remove;
 mod topology;
 
 pub use admit::AdmitError;
-pub use create::{Cluster, CreateError, CreateLimits, Creation, Secrets, create};
+pub use create::{Absent, Cluster, CreateError, CreateLimits, Creation, Secrets, create};
 pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find, refuse_taken};
 pub use kubeconfig::KubeconfigError;
 pub use network::{RANGE, free_subnets, span};

@@ -25,7 +25,16 @@ async fn a_cluster_is_found_and_spoken_to_by_its_labels() {
 
     let error = cluster::find(&rig.engine, "two").await.expect_err("it is not there");
     assert_eq!(error.to_string(), "no cluster \"two\"; there are: one");
-    for node in names {
+    assert_eq!(cluster.absent, []);
+
+    rig.engine.die("one-worker-1", 0, "");
+    let cluster = cluster::attach(&runtime, "one", LIMIT).await.expect("it is there");
+    let absent: Vec<&str> = cluster.absent.iter().map(|n| n.name.as_str()).collect();
+    assert_eq!((cluster.nodes.len(), absent), (3, vec!["one-worker-1"]));
+    let dir = tempfile::tempdir().expect("a folder");
+    let missing = cluster.export_logs(dir.path()).await;
+    assert!(missing.iter().any(|what| what.starts_with("one-worker-1 does not run: ")), "{missing:?}");
+    for node in ["one-control-plane-1", "one-control-plane-2", "one-control-plane-3"] {
         rig.engine.die(node, 0, "");
     }
     let down = cluster::attach(&runtime, "one", LIMIT).await;

@@ -191,6 +191,13 @@ pub(super) fn known_bad(all: &[KnownBad], tasks: &[(Path, PlannedTask)], finding
         if known.kubeadm.is_empty() && known.etcd.is_empty() {
             findings.wrong_with(&path, "no version is named", "say `kubeadm: {\"1.34\": \">=1.34.4\"}`, or the same with etcd");
         }
+        if known.issue.trim().is_empty() {
+            findings.wrong_with(&path.key("issue"), "no issue is named", "say where it is reported, as in kubernetes/kubeadm#3317");
+        }
+        if known.fails.error.as_ref().is_some_and(|error| error.trim().is_empty()) {
+            let what = "every failure holds this empty text";
+            findings.wrong_with(&path.key("fails").key("error"), what, "say a text of the reason, or leave `error` out");
+        }
         for (key, table) in [("kubeadm", &known.kubeadm), ("etcd", &known.etcd)] {
             for minor in table.keys() {
                 let numbers: Vec<&str> = minor.split('.').collect();

@@ -66,6 +66,9 @@ impl Planner<'_> {
             findings.wrong_with(path, "this task has no name", "add `name: …`: logs and reports call it so");
             return name;
         }
+        if name.contains(char::is_control) {
+            findings.wrong(path, format!("the name {name:?} has a character that would break the lines in which it stands"));
+        }
         if self.names.insert(name.clone()) {
             return name;
         }
