@@ -255,6 +255,17 @@ async fn files_go_in_and_out() {
     let staged = rig.engine.calls().iter().filter(|call| call.op == "write files" && call.target == "one-worker-1").count();
     assert_eq!(staged, 3 + 1, "the node's own files, discovery and document, then the copy");
 
+    let folder = dir.path().join("folder");
+    std::fs::create_dir(&folder).expect("made");
+    let _bound = std::os::unix::net::UnixListener::bind(folder.join("socket")).expect("bound");
+    let ran = self::ran(&rig, vec![task("in", copy_in(&["cp1"], &folder))]).await;
+    assert_eq!(ran.result, CaseResult::default(), "{}", ran.reason());
+    let warned =
+        |e: &Event| matches!(e, Event::Warning { text } if text.ends_with("leaves out folder/socket: neither a file nor a folder"));
+    assert!(ran.events.iter().any(warned), "a copy without all is no secret");
+    let socket = reason(&rig, copy_in(&["cp1"], &folder.join("socket"))).await;
+    assert!(socket.ends_with("/socket: neither a file nor a folder"), "{socket}");
+
     let missing = reason(&rig, copy_in(&["cp1"], &dir.path().join("missing"))).await;
     assert!(
         missing.starts_with("cannot copy ") && missing.contains("to one-control-plane-1:/etc/there: ") && missing.contains("No such file"),
