@@ -37,6 +37,9 @@ fn output_that_cannot_be_written_is_exit_1() {
         let output = command(args).stdout(full).output().expect("joinder starts");
         assert_eq!(output.status.code(), Some(1), "{args:?}: {}", error(&output));
         assert!(error(&output).contains("No space left on device"), "{args:?}: {}", error(&output));
+        let output = command(args).stdout(File::open("/dev/null").expect("there")).output().expect("joinder starts");
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {}", error(&output));
+        assert!(error(&output).contains("Bad file descriptor"), "{args:?}: {}", error(&output));
     }
 }
 

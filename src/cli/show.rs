@@ -1,6 +1,8 @@
 //! Data on standard output: names, tables, JSON, YAML.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use serde_json::Value;
 
@@ -45,8 +47,9 @@ pub(super) fn yaml(data: &Value) -> Exit {
 
 /// Text as it is.
 pub(super) fn write(text: &str) -> Exit {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    // Not through `Stdout`, which takes a descriptor that cannot be written to for a place where nobody wants to read.
+    let out = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    match out.and_then(|mut out| out.write_all(text.as_bytes())) {
         Ok(()) => Exit::Passed,
         // The reader has seen enough (`| head`).
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Exit::Passed,
