@@ -111,7 +111,7 @@ fn every_step_does_what_it_says_on_a_real_cluster() {
     for words in [
         "sh left processes running, which were ended",
         "there is no folder /no/such",
-        "exit code 4; its last lines:",
+        "the script on real-steps-control-plane-1: exit code 4",
         "etcd of real-steps-control-plane-",
         "container real-steps-control-plane-2 has exited with code 137, and runs again",
         "real-steps-worker-1 has left, and its container is removed",
