@@ -37,11 +37,11 @@ fn validator() -> jsonschema::Validator {
 fn the_committed_schema_is_the_one_of_the_types() {
     let path = root().join(SCHEMA);
     let new = joinder::spec::schema_text();
-    if std::env::var_os("UPDATE").is_some() {
+    if std::env::var_os("JOINDER_UPDATE").is_some() {
         std::fs::write(&path, &new).expect("written");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == new, "{SCHEMA} is out of date: UPDATE=1 cargo test --test schema");
+    assert!(committed == new, "{SCHEMA} is out of date: JOINDER_UPDATE=1 cargo test --test schema");
 }
 
 #[test]

@@ -104,25 +104,10 @@ fn select(cluster: &Cluster, wanted: &str) -> (Vec<Arc<Node>>, Vec<Absent>) {
     let down = cluster.absent.iter().filter(|node| node.role == Role::ControlPlane).map(|node| node.index);
     // one that does not run is the first all the same: nobody wants another in its place
     let first = control_planes.chain(down).min().unwrap_or(0);
-    let meant = |name: &str, role, index| name == wanted || picks.iter().any(|pick| means(pick, name, role, index == first));
+    let meant =
+        |name: &str, role, index| name == wanted || picks.iter().any(|pick| cluster::means(pick, name, role, index == first) == Some(true));
     let nodes = cluster.nodes.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect();
     (nodes, cluster.absent.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect())
-}
-
-fn means(pick: &Pick, name: &str, role: Role, first: bool) -> bool {
-    let nth = |of: Role, n: u8| role == of && name.ends_with(&format!("-{}-{n}", of.as_str()));
-    match pick {
-        Pick::All => true,
-        Pick::First => first,
-        Pick::ControlPlanes => role == Role::ControlPlane,
-        Pick::Secondaries => role == Role::ControlPlane && !first,
-        Pick::Workers => role == Role::Worker,
-        Pick::ControlPlane(n) => nth(Role::ControlPlane, *n),
-        Pick::Worker(n) => nth(Role::Worker, *n),
-        Pick::Name(wanted) => name == wanted,
-        // nobody samples etcd for one command
-        Pick::Leader | Pick::Followers | Pick::Learner => false,
-    }
 }
 
 #[cfg(test)]

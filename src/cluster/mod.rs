@@ -10,6 +10,7 @@ mod inventory;
 mod kubeconfig;
 mod load_balancer;
 mod network;
+mod pick;
 mod remove;
 mod topology;
 
@@ -18,5 +19,6 @@ pub use create::{Absent, Cluster, CreateError, CreateLimits, Creation, Secrets, 
 pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find, refuse_taken};
 pub use kubeconfig::KubeconfigError;
 pub use network::{RANGE, free_subnets, span};
+pub use pick::means;
 pub use remove::{Gone, remove};
 pub use topology::{DEFAULT_NAME, Images, NodePlace, Topology, TopologyError};

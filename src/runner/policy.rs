@@ -12,6 +12,11 @@ pub(super) fn counts(outcome: &Outcome, judgements: &[Judgement], ignore_error: 
     !ignore_error && (failed || judgements.iter().any(|j| j.verdict == Verdict::Fail))
 }
 
+/// Does this leave the run undecided?
+pub(super) fn undecided(judgements: &[Judgement], ignore_error: bool) -> bool {
+    !ignore_error && judgements.iter().any(|j| j.verdict == Verdict::Undecided)
+}
+
 /// What becomes of a task before it is started.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Turn {

@@ -134,7 +134,7 @@ async fn end(
         world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
     }
     finished(task, world, &outcome, counts, took);
-    Ended { outcome, counts, known: is_known, undecided: !task.ignore_error && judgements.iter().any(|j| j.verdict == Verdict::Undecided) }
+    Ended { outcome, counts, known: is_known, undecided: policy::undecided(&judgements, task.ignore_error) }
 }
 
 /// Have just as many joins failed as should, and nothing else? The expectation tells whether they are the right ones.

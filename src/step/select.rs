@@ -8,9 +8,9 @@ use tokio::time::timeout;
 
 use super::error::StepError;
 use crate::agent::{Call, Said};
-use crate::cluster::Cluster;
+use crate::cluster::{self, Cluster};
 use crate::event::MemberStatus;
-use crate::node::{Node, Role};
+use crate::node::Node;
 use crate::spec::{Pick, Selector};
 
 /// One member's answer.
@@ -39,19 +39,12 @@ struct Parts {
 }
 
 fn means(cluster: &Cluster, pick: &Pick, node: &Node, parts: &Parts) -> bool {
-    let nth = |role: Role, n: u8| node.role == role && node.name.ends_with(&format!("-{}-{n}", role.as_str()));
-    match pick {
-        Pick::All => true,
-        Pick::First => node.index == cluster.first().index,
-        Pick::ControlPlanes => node.role == Role::ControlPlane,
-        Pick::Secondaries => node.role == Role::ControlPlane && node.index != cluster.first().index,
-        Pick::Workers => node.role == Role::Worker,
-        Pick::ControlPlane(n) => nth(Role::ControlPlane, *n),
-        Pick::Worker(n) => nth(Role::Worker, *n),
-        Pick::Name(name) => node.name == *name,
-        Pick::Leader => parts.leader.as_ref() == Some(&node.name),
-        Pick::Followers => parts.followers.contains(&node.name),
-        Pick::Learner => parts.learners.contains(&node.name),
+    let first = node.index == cluster.first().index;
+    match cluster::means(pick, &node.name, node.role, first) {
+        Some(meant) => meant,
+        None if *pick == Pick::Leader => parts.leader.as_ref() == Some(&node.name),
+        None if *pick == Pick::Followers => parts.followers.contains(&node.name),
+        None => parts.learners.contains(&node.name),
     }
 }
 
