@@ -32,7 +32,7 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
     let stop = &signals.stop;
     let (runtime, _) = signals.engine().await?;
     let cluster = cluster::attach(&runtime, &args.cluster.name, ATTACH).await?;
-    let (nodes, absent) = select(&cluster, &args.node);
+    let (nodes, absent) = select(&cluster, &args.node)?;
     for node in &absent {
         diag::say(&format!("error: {node}"));
     }
@@ -98,8 +98,8 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
 }
 
 /// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`), kinder's (`@cp*`, `@w1`), or name; several with commas.
-fn select(cluster: &Cluster, wanted: &str) -> (Vec<Arc<Node>>, Vec<Absent>) {
-    let picks: Vec<Pick> = wanted.split(',').filter_map(|word| word.trim().parse().ok()).collect();
+fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Vec<Absent>)> {
+    let picks = picks(wanted)?;
     let control_planes = cluster.control_planes().map(|node| node.index);
     let down = cluster.absent.iter().filter(|node| node.role == Role::ControlPlane).map(|node| node.index);
     // one that does not run is the first all the same: nobody wants another in its place
@@ -107,12 +107,24 @@ fn select(cluster: &Cluster, wanted: &str) -> (Vec<Arc<Node>>, Vec<Absent>) {
     let meant =
         |name: &str, role, index| name == wanted || picks.iter().any(|pick| cluster::means(pick, name, role, index == first) == Some(true));
     let nodes = cluster.nodes.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect();
-    (nodes, cluster.absent.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect())
+    Ok((nodes, cluster.absent.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect()))
+}
+
+/// The words of a list. One that is none is never left out: the command would run in fewer nodes than are meant.
+fn picks(wanted: &str) -> anyhow::Result<Vec<Pick>> {
+    wanted.split(',').map(|word| word.trim().parse().map_err(|why: String| anyhow::anyhow!(why.replace("\nhelp: ", ": ")))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_word_of_a_list_is_an_error() {
+        assert_eq!(picks("cp1, worker2").expect("fine"), [Pick::ControlPlane(1), Pick::Worker(2)]);
+        let why = picks("cp1,wrker2").expect_err("no word").to_string();
+        assert!(why.contains("\"wrker2\" selects no node: use all"), "{why}");
+    }
 
     #[test]
     fn a_node_that_does_not_run_is_no_pass() {
