@@ -12,6 +12,7 @@ pub mod image;
 pub mod kubeadm;
 pub mod node;
 pub mod observe;
+pub mod pki;
 pub mod report;
 pub mod runner;
 pub mod runtime;

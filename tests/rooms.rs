@@ -17,6 +17,7 @@ const DOORS: &[(&str, &[&str])] = &[
     // sys: how a length of time is shown
     ("spec", &["sys"]),
     ("runtime", &["sys"]),
+    ("pki", &[]),
     // event: a member is one plain type from the wire to the verdict
     ("etcd", &["event"]),
     // event: as in etcd; what the agent says of members and usage is what is told

@@ -96,6 +96,7 @@ impl Client {
         let answer = self.limited(op, inner.status()).await?;
         Ok(MemberStatus {
             id: MemberId(answer.header().map_or(0, etcd_client::ResponseHeader::member_id)),
+            cluster: MemberId(answer.header().map_or(0, etcd_client::ResponseHeader::cluster_id)),
             leader: MemberId(answer.leader()),
             term: answer.raft_term(),
             index: answer.raft_index(),

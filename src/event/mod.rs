@@ -4,6 +4,7 @@
 
 mod bus;
 mod call;
+mod fault;
 mod notice;
 mod observation;
 mod span;
@@ -12,6 +13,7 @@ mod what;
 
 pub use bus::{Bus, Told};
 pub use call::{CallEnd, ClientCall, Op};
+pub use fault::{EtcdCall, FaultMoment};
 pub use notice::{EtcdWord, Notice};
 pub use observation::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Usage};
 pub use span::SpanKind;

@@ -68,6 +68,9 @@ impl Member {
 pub struct MemberStatus {
     /// The member that answered.
     pub id: MemberId,
+    /// Its cluster's id, hexadecimal as member ids are; 0 where an earlier joinder wrote the event.
+    #[serde(default)]
+    pub cluster: MemberId,
     /// Whom it takes for the leader; 0 for none.
     pub leader: MemberId,
     /// Raft term.

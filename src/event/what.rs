@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClientCall, EtcdMetrics, EtcdSample, Judgement, MemberId, Notice, Outcome, SpanKind, Usage};
+use super::{ClientCall, EtcdCall, EtcdMetrics, EtcdSample, FaultMoment, Judgement, MemberId, Notice, Outcome, SpanKind, Usage};
 use crate::sys::clock::Stamp;
 
 /// Something that happened.
@@ -202,6 +202,26 @@ pub enum Event {
     Called {
         /// What it was.
         call: ClientCall,
+    },
+    /// A fault came a step further.
+    Fault {
+        /// The task it belongs to, counted from 1.
+        index: usize,
+        /// Its id in the file.
+        id: String,
+        /// The node that it is done to; empty before that is known.
+        node: String,
+        /// What it does, in words.
+        what: String,
+        /// How far it is.
+        moment: FaultMoment,
+    },
+    /// kubeadm's call to etcd ended, where a proxy stands between them.
+    Proxied {
+        /// The node whose kubeadm called.
+        node: String,
+        /// The call.
+        call: EtcdCall,
     },
     /// A moment in a member's life, first seen anywhere.
     Member {

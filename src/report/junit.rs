@@ -66,6 +66,8 @@ pub(super) fn changes(event: &Event) -> bool {
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Fault { .. }
+        | Event::Proxied { .. }
         | Event::Noticed { .. }
         | Event::Member { .. }
         | Event::Cleaned { .. }

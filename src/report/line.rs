@@ -2,7 +2,7 @@
 
 use super::model::{Case, CaseEnd};
 use super::tone::{Tone, verdict};
-use crate::event::{Event, Moment, Outcome, Told, Work};
+use crate::event::{Event, FaultMoment, Moment, Outcome, Told, Work};
 use crate::sys::clock::human;
 
 /// How much is shown.
@@ -43,6 +43,7 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
             (Tone::Bad, format!("  {node}: kubeadm failed in phase {}: {error}", phase.as_deref().unwrap_or("before the first")))
         }
         Event::Member { id, name, moment, .. } => member(&id.to_string(), name, *moment),
+        Event::Fault { id, node, what, moment, .. } => fault(id, node, what, moment),
         Event::Judged { judgement: j, .. } => {
             let (tone, word) = verdict(j.verdict);
             (tone, format!("  {word} {}: wanted {}; saw {}", j.name, j.wanted, j.saw))
@@ -62,6 +63,7 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Proxied { .. }
         | Event::Noticed { .. }
         | Event::RunFinished { .. } => {
             return None;
@@ -113,6 +115,20 @@ fn worked(work: Work, on: &str, took: &str, verbose: bool) -> Option<(Tone, Stri
         Work::CreateNode | Work::Boot => verbose.then(|| (Tone::Faint, format!("  {on}: {work:?} in {took}"))),
         Work::Joins | Work::Delete => None,
     }
+}
+
+fn fault(id: &str, node: &str, what: &str, moment: &FaultMoment) -> (Tone, String) {
+    let at = if node.is_empty() { String::new() } else { format!(" on {node}") };
+    let (tone, words) = match moment {
+        FaultMoment::Armed => (Tone::Faint, format!("armed: {what}")),
+        FaultMoment::Done { by } => (Tone::Doubt, format!("{what}, set off by {by}")),
+        FaultMoment::Bit { proof } => (Tone::Doubt, format!("took effect: {proof}")),
+        FaultMoment::Healed => (Tone::Faint, "undone".into()),
+        FaultMoment::NeverTriggered => (Tone::Bad, "never triggered".into()),
+        FaultMoment::Failed { why } => (Tone::Bad, format!("failed: {why}")),
+        FaultMoment::NotApplicable { why } => (Tone::Doubt, format!("does not apply: {why}")),
+    };
+    (tone, format!("  fault {id}{at}: {words}"))
 }
 
 fn member(id: &str, name: &str, moment: Moment) -> (Tone, String) {

@@ -69,6 +69,8 @@ impl Logs {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Fault { .. }
+            | Event::Proxied { .. }
             | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Judged { .. }

@@ -174,6 +174,8 @@ impl Run {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Fault { .. }
+            | Event::Proxied { .. }
             | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Judged { .. }
@@ -311,6 +313,8 @@ impl Case {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Fault { .. }
+            | Event::Proxied { .. }
             | Event::Noticed { .. }
             | Event::Member { .. }
             | Event::Note { .. }

@@ -152,6 +152,8 @@ impl Nodes {
             | Event::Metrics { .. }
             | Event::Span { .. }
             | Event::Called { .. }
+            | Event::Fault { .. }
+            | Event::Proxied { .. }
             | Event::Noticed { .. }
             | Event::KubeadmLine { .. }
             | Event::Judged { .. }

@@ -61,6 +61,8 @@ pub(super) fn text(told: &Told, run: &Run, ended: Option<usize>, mode: Mode) -> 
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Fault { .. }
+        | Event::Proxied { .. }
         | Event::Noticed { .. }
         | Event::Member { .. }
         | Event::Judged { .. }

@@ -35,6 +35,8 @@ pub(super) fn words(event: &Event) -> Option<String> {
         | Event::Metrics { .. }
         | Event::Span { .. }
         | Event::Called { .. }
+        | Event::Fault { .. }
+        | Event::Proxied { .. }
         | Event::Noticed { .. }
         | Event::RunFinished { .. } => None,
     }
@@ -47,6 +49,7 @@ pub(super) fn seen(told: &Told) -> Stamp {
         Event::Member { seen, .. } | Event::Used { seen, .. } | Event::Metrics { seen, .. } | Event::Noticed { seen, .. } => *seen,
         Event::Span { began, .. } => *began,
         Event::Called { call } => call.began,
+        Event::Proxied { call, .. } => call.began,
         Event::RunStarted { .. }
         | Event::CaseStarted { .. }
         | Event::CaseFinished { .. }
@@ -61,6 +64,7 @@ pub(super) fn seen(told: &Told) -> Stamp {
         | Event::KubeadmFinished { .. }
         | Event::Judged { .. }
         | Event::Cleaned { .. }
+        | Event::Fault { .. }
         | Event::Note { .. }
         | Event::Warning { .. }
         | Event::RunFinished { .. } => told.at,

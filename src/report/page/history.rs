@@ -187,6 +187,8 @@ impl History {
             Event::Called { call } => self.clients.entry(call.client.clone()).or_default().called(call),
             Event::Note { .. } | Event::Warning { .. } => self.notes.hear(told),
             Event::Noticed { .. }
+            | Event::Fault { .. }
+            | Event::Proxied { .. }
             | Event::RunStarted { .. }
             | Event::CaseStarted { .. }
             | Event::CaseFinished { .. }
