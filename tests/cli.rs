@@ -55,6 +55,30 @@ fn files_that_are_none_are_refused() {
 }
 
 #[test]
+fn what_failed_is_run_again_from_its_events() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let at = dir.path().to_str().expect("a path");
+    let rerun = || joinder(&["run", "--list", "--rerun-failed", at]);
+    assert_eq!(rerun().status.code(), Some(3));
+    assert!(error(&rerun()).contains("name a folder that a run has left"), "{}", error(&rerun()));
+
+    let stamp = r#""mono_ns":1,"wall":"2030-01-01T00:00:00Z""#;
+    let case = |index: usize, order: &str| {
+        format!(
+            r#"{{"seq":{index},{stamp},"type":"case-started","index":{index},"of":2,"case":"matrix","choice":[["order","{order}"],["controlPlanes","2"],["discovery","file"],["workers","0"]],"repeat":"","folder":"{index}","file":"workflows/join/matrix.yaml","summary":"","tasks":[],"round":1,"rounds":1,"seed":41,"image":"","kubernetes":"","etcd":""}}"#
+        )
+    };
+    let passed = format!(
+        r#"{{"seq":3,{stamp},"type":"case-finished","index":1,"failed":null,"undecided":false,"left":false,"took":{{"secs":1,"nanos":0}}}}"#
+    );
+    std::fs::write(dir.path().join("events.jsonl"), [case(1, "serial"), case(2, "staged"), passed].join("\n") + "\n").expect("written");
+    let output = rerun();
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(listed.contains("order=staged") && listed.lines().count() == 1, "{listed}");
+}
+
+#[test]
 fn every_shipped_workflow_plans_and_touches_nothing() {
     for file in files("workflows") {
         let output = joinder(&["run", "--dry-run", &file.display().to_string()]);

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -314,12 +315,14 @@ pub(super) struct ExecArgs {
 )]
 pub(super) struct RunArgs {
     /// Workflow files, or folders with *.yaml and *.yml files, at any depth
-    #[arg(required = true, value_name = "FILE|DIR")]
+    #[arg(required_unless_present = "rerun_failed", value_name = "FILE|DIR")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) vars: VarArgs,
     #[command(flatten)]
     pub(super) select: SelectArgs,
+    #[command(flatten)]
+    pub(super) rounds: RoundArgs,
     #[command(flatten)]
     pub(super) nodes: NodeArgs,
     /// Where events and logs go [default: $ARTIFACTS, else ./_artifacts/RUN]
@@ -366,6 +369,23 @@ pub(super) struct SelectArgs {
     /// Only this part of the cases, as in 2/6: for jobs that share a matrix
     #[arg(long, value_name = "PART/PARTS")]
     pub(super) partition: Option<Partition>,
+}
+
+/// How often, and from which seed.
+#[derive(Clone, Debug, Args)]
+pub(super) struct RoundArgs {
+    /// Run all cases so many times, and say how many passed and how sure that is
+    #[arg(long, value_name = "N")]
+    pub(super) repeat: Option<NonZeroU32>,
+    /// Stop after the first round that fails; without --repeat after 1000
+    #[arg(long)]
+    pub(super) until_fail: bool,
+    /// What is random is drawn from this: round R of a run is the only round of one with SEED + R - 1 [default: a random one, printed]
+    #[arg(long, value_name = "SEED")]
+    pub(super) seed: Option<u64>,
+    /// Run again what failed or was undecided in the run with these artifacts, each with the seed that it had
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "cases", "partition", "seed"])]
+    pub(super) rerun_failed: Option<PathBuf>,
 }
 
 /// What the nodes are made of.

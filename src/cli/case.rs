@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use super::args::NodeArgs;
+use super::rounds::Turn;
 use crate::cluster::{self, CreateLimits, Images, Topology};
 use crate::event::{Bus, Event};
 use crate::image::find;
@@ -27,7 +28,7 @@ pub(super) const REMOVAL: Duration = Duration::from_mins(2);
 pub(super) async fn world(
     plan: &Plan,
     args: &NodeArgs,
-    run: &str,
+    (run, seed): (&str, u64),
     lifetime: Lifetime,
     runtime: &Arc<dyn Runtime>,
     events: &Bus,
@@ -46,6 +47,7 @@ pub(super) async fn world(
         images: chosen,
         overrides: Overrides { joinder: None, kubeadm: args.kubeadm.clone(), kubelet: args.kubelet.clone(), etcd: args.etcd.clone() },
         run: run.to_owned(),
+        seed,
         lifetime,
         limits: CreateLimits::default(),
         removal: REMOVAL,
@@ -67,11 +69,15 @@ pub(super) fn doubts(world: &World) {
 }
 
 /// The first event of a case.
-pub(super) fn started(plan: &Plan, world: &World, (index, of): (usize, usize), folder: &str, repeat: String) -> Event {
+pub(super) fn started(turn: &Turn<'_>, world: &World, (index, of): (usize, usize), folder: &str, repeat: String) -> Event {
+    let plan = turn.plan;
     Event::CaseStarted {
         index,
         of,
-        case: plan.case.clone(),
+        round: turn.round,
+        rounds: turn.rounds,
+        seed: turn.seed,
+        case: turn.name(),
         choice: plan.choice.clone(),
         repeat,
         folder: folder.to_owned(),

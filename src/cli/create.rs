@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 use super::args::{CreateArgs, JoinOrder};
 use super::context::Signals;
 use super::exit::Exit;
+use super::rounds::Turn;
 use super::run::artifacts_dir;
 use super::{case, diag};
 use crate::cluster::Topology;
@@ -91,8 +92,9 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
     let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
     let run = random::word(8).map_err(|e| environment(e.into()))?;
+    let seed = random::seed().map_err(|e| environment(e.into()))?;
     let events = Bus::new();
-    let mut world = case::world(plan, &args.nodes, &run, Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
+    let mut world = case::world(plan, &args.nodes, (&run, seed), Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
     let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
     let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
     let file = dir.join("kubeconfig");
@@ -105,7 +107,7 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
-    events.tell(case::started(plan, &world, (1, 1), "", String::new()));
+    events.tell(case::started(&Turn { plan, round: 1, rounds: 1, seed }, &world, (1, 1), "", String::new()));
     case::doubts(&world);
     // Kept while it goes well; what a failure leaves is removed unless --retain.
     let mut result = runner::run(plan, &mut world, &signals.stop, true).await;

@@ -7,10 +7,10 @@ use super::exit::Exit;
 use super::show;
 use crate::workflow::Plan;
 
-pub(super) fn list(plans: &[Plan], output: Output) -> Exit {
+pub(super) fn list(plans: &[&Plan], output: Output) -> Exit {
     let choice = |plan: &Plan| plan.choice.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",");
     let rows = plans.iter().map(|plan| [plan.case.clone(), plan.file.clone(), choice(plan), plan.all_tasks().count().to_string()]);
-    show::rows(output, ["CASE", "FILE", "CHOICE", "TASKS"], rows.collect(), &plans.iter().map(case).collect())
+    show::rows(output, ["CASE", "FILE", "CHOICE", "TASKS"], rows.collect(), &plans.iter().map(|plan| case(plan)).collect())
 }
 
 fn case(plan: &Plan) -> Value {

@@ -22,6 +22,7 @@ mod lint;
 mod list;
 mod manual;
 mod report;
+mod rounds;
 mod run;
 mod schema;
 mod show;

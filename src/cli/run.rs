@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 use super::args::{Output, RunArgs};
 use super::context::Signals;
 use super::exit::Exit;
-use super::{case, diag, dry_run, files, get, list};
+use super::rounds::Turn;
+use super::{case, diag, dry_run, files, get, list, rounds};
 use crate::cluster;
 use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity, plain};
@@ -22,36 +23,53 @@ use crate::sys::{env, random};
 use crate::workflow::Plan;
 
 pub(super) async fn run(args: RunArgs) -> Exit {
-    let plans = match files::plans(&args.files, &args.vars.vars, &args.select, args.nodes.name.as_deref()) {
-        Ok(plans) => plans,
+    let cases = match cases(&args) {
+        Ok(cases) => cases,
         Err((exit, problems)) => {
             diag::say(&problems);
             return exit;
         }
     };
-    if plans.is_empty() && !args.list {
-        // more parts than cases: nothing is wrong with that, and nothing was judged
-        diag::say(&format!(
-            "no case falls to --partition {}: nothing is run",
-            args.select.partition.map_or(String::new(), |p| p.to_string())
-        ));
+    let plans = || cases.iter().map(|(plan, _)| plan);
+    if args.list {
+        return list::list(&plans().collect::<Vec<_>>(), args.output.unwrap_or(Output::Name));
+    }
+    if cases.is_empty() {
+        // nothing is wrong with that, and nothing was judged
+        diag::say(&match (&args.rounds.rerun_failed, args.select.partition) {
+            (Some(dir), _) => format!("no case of {} failed: nothing is run", dir.display()),
+            (None, partition) => {
+                format!("no case falls to --partition {}: nothing is run", partition.map_or(String::new(), |p| p.to_string()))
+            }
+        });
         return Exit::Passed;
     }
-    if args.list {
-        return list::list(&plans, args.output.unwrap_or(Output::Name));
-    }
     if args.dry_run {
-        return get::write(&plain(&plans.iter().map(dry_run::describe).collect::<String>()));
+        return get::write(&plain(&plans().map(dry_run::describe).collect::<String>()));
     }
-    if let Some(why) = plans.iter().find_map(not_there) {
+    if let Some(why) = plans().find_map(not_there) {
         diag::say(&format!("error: {why}"));
         return Exit::BadFile;
     }
     let signals = Signals::listen();
-    match execute(&args, &plans, &signals).await {
+    match execute(&args, &cases, &signals).await {
         Ok(exit) => exit,
         Err((exit, error)) => diag::fail(signals.or(exit), &error),
     }
+}
+
+/// What is to be run, each with the seed of its first round.
+fn cases(args: &RunArgs) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
+    let name = args.nodes.name.as_deref();
+    if let Some(dir) = &args.rounds.rerun_failed {
+        return rounds::failed(dir, &args.vars.vars, name);
+    }
+    let plans = files::plans(&args.files, &args.vars.vars, &args.select, name)?;
+    let seed = match args.rounds.seed {
+        Some(seed) => seed,
+        None => random::seed().map_err(|e| (Exit::BadEnvironment, format!("error: no seed: {e}")))?,
+    };
+    Ok(plans.into_iter().map(|plan| (plan, seed)).collect())
 }
 
 /// What the language has and this version cannot do: it is said before anything is made, since a run without it would judge
@@ -65,7 +83,7 @@ fn not_there(plan: &Plan) -> Option<String> {
     Some(format!("{file}: knownBad of {} names a residue, which this version cannot see yet: leave `residue` out", residue.issue))
 }
 
-async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
+async fn execute(args: &RunArgs, cases: &[(Plan, u64)], signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
     let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
     let began = Stamp::now();
     let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
@@ -91,9 +109,11 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
         Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
         Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
     }
-    for (at, plan) in plans.iter().enumerate() {
+    let turns = rounds::turns(cases, &args.rounds);
+    for (at, turn) in turns.iter().enumerate() {
+        let plan = turn.plan;
         let lifetime = if args.nodes.retain { Lifetime::Kept } else { Lifetime::Process };
-        let world = case::world(plan, &args.nodes, &run, lifetime, &runtime, &events).await;
+        let world = case::world(plan, &args.nodes, (&run, turn.seed), lifetime, &runtime, &events).await;
         let mut world = match world {
             Ok(world) => world,
             Err(e) => {
@@ -101,12 +121,12 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
                 break;
             }
         };
-        let folder = folder(at, plans.len(), plan);
+        let folder = folder(at, turns.len(), turn);
         let kept = dir.join(&folder);
         world.logs = Some(kept.join("nodes"));
         world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
-        events.tell(case::started(plan, &world, (at + 1, plans.len()), &folder, repeat(args, plan)));
+        events.tell(case::started(turn, &world, (at + 1, turns.len()), &folder, repeat(args, turn)));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         let CaseResult { failed, undecided, left } = result.clone();
@@ -114,7 +134,8 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
         whole.failed = whole.failed.or(result.failed);
         whole.undecided |= result.undecided;
         whole.left |= result.left;
-        if signals.stop.soft.is_cancelled() {
+        let enough = args.rounds.until_fail && whole.failed.is_some();
+        if signals.stop.soft.is_cancelled() || enough {
             break;
         }
     }
@@ -127,7 +148,13 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
     events.close();
     let summaries = reporter.join_all().await;
     if args.nodes.retain {
-        for name in plans.iter().filter(|plan| plan.makes_nodes()).map(|plan| plan.topology.name.as_str()).collect::<BTreeSet<_>>() {
+        for name in cases
+            .iter()
+            .map(|(plan, _)| plan)
+            .filter(|plan| plan.makes_nodes())
+            .map(|plan| plan.topology.name.as_str())
+            .collect::<BTreeSet<_>>()
+        {
             diag::say(&format!("kept by --retain: joinder get nodes --name {name}; joinder delete cluster --name {name}"));
         }
     }
@@ -153,7 +180,8 @@ pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<P
 }
 
 /// The command that runs one case again, with all that changes what it does.
-fn repeat(args: &RunArgs, plan: &Plan) -> String {
+fn repeat(args: &RunArgs, turn: &Turn<'_>) -> String {
+    let plan = turn.plan;
     let nodes = &args.nodes;
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let mut words = vec!["joinder".to_owned(), "run".to_owned(), plan.file.clone()];
@@ -163,6 +191,7 @@ fn repeat(args: &RunArgs, plan: &Plan) -> String {
     }
     let choice: Vec<String> = plan.choice.iter().map(|(name, value)| format!("{name}={value}")).collect();
     option("--case", (!choice.is_empty()).then(|| choice.join(",")));
+    option("--seed", (turn.rounds > 1 || plan.is_random()).then(|| turn.seed.to_string()));
     option("--name", nodes.name.clone());
     option("--image", nodes.image.clone());
     option("--kubeadm", path(&nodes.kubeadm));
@@ -172,11 +201,11 @@ fn repeat(args: &RunArgs, plan: &Plan) -> String {
 }
 
 /// The case's folder below the run's when there are several: its place and its name, safe to be one.
-fn folder(at: usize, of: usize, plan: &Plan) -> String {
+fn folder(at: usize, of: usize, turn: &Turn<'_>) -> String {
     if of == 1 {
         return String::new();
     }
     let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.=".contains(c) { c } else { '_' };
-    let name: String = plan.case.chars().map(safe).take(100).collect();
+    let name: String = turn.name().chars().map(safe).take(100).collect();
     format!("{:0width$}-{name}", at + 1, width = of.to_string().len().max(2))
 }

@@ -43,6 +43,15 @@ pub enum Event {
         summary: String,
         /// Its tasks in order, those of a group behind it.
         tasks: Vec<TaskPlan>,
+        /// Which round of this case it is, counted from 1; 0 where an earlier joinder wrote the event.
+        #[serde(default)]
+        round: u32,
+        /// How many rounds there are at most.
+        #[serde(default)]
+        rounds: u32,
+        /// What is random in it is drawn from this.
+        #[serde(default)]
+        seed: u64,
         /// The node image, by name.
         image: String,
         /// Kubernetes in it.

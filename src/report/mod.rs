@@ -20,12 +20,14 @@ mod nodes;
 mod page;
 mod print;
 mod rebuild;
+mod rounds;
 mod sample;
 #[cfg(test)]
 mod script;
 mod summary;
 mod tone;
 mod trace;
+mod unlucky;
 mod view;
 
 pub use jsonl::{ArtifactError, Artifacts};
@@ -34,4 +36,5 @@ pub use mode::harmless;
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use summary::Summary;
 pub use tone::plain;
+pub use unlucky::{Unlucky, unlucky};
 pub use view::Reporter;

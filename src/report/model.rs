@@ -39,6 +39,9 @@ pub(super) struct Case {
     pub(super) file: String,
     pub(super) summary: String,
     pub(super) choice: Vec<(String, String)>,
+    pub(super) round: u32,
+    pub(super) rounds: u32,
+    pub(super) seed: u64,
     pub(super) image: String,
     pub(super) kubernetes: String,
     pub(super) etcd: String,
@@ -244,7 +247,23 @@ const SLOW: Duration = Duration::from_mins(1);
 
 impl Case {
     fn begin(told: &Told) -> Option<Self> {
-        let Event::CaseStarted { index, of, case, choice, repeat, folder, file, summary, tasks, image, kubernetes, etcd } = &told.event
+        let Event::CaseStarted {
+            index,
+            of,
+            case,
+            choice,
+            repeat,
+            folder,
+            file,
+            summary,
+            tasks,
+            round,
+            rounds,
+            seed,
+            image,
+            kubernetes,
+            etcd,
+        } = &told.event
         else {
             return None;
         };
@@ -257,6 +276,9 @@ impl Case {
             file: file.clone(),
             summary: summary.clone(),
             choice: choice.clone(),
+            round: *round,
+            rounds: *rounds,
+            seed: *seed,
             image: image.clone(),
             kubernetes: kubernetes.clone(),
             etcd: etcd.clone(),
@@ -268,6 +290,12 @@ impl Case {
             flags: Flags::default(),
             samples: Samples::default(),
         })
+    }
+
+    /// Its name without the round.
+    pub(super) fn base(&self) -> &str {
+        let round = format!(" round {}", self.round);
+        self.name.strip_suffix(&round).filter(|_| self.rounds > 1).unwrap_or(&self.name)
     }
 
     fn hear(&mut self, told: &Told, began: Stamp) {

@@ -121,10 +121,38 @@ struct Head {
 }
 
 fn read(dir: &Path, keep: bool) -> Result<Heard, RebuildError> {
+    let mut heard = Heard { run: Run::default(), pages: Pages::keeping(keep), files: Vec::new(), doubts: Vec::new() };
+    let Doubts { last, unknown, damaged, torn } = each(dir, |told| heard.hear(told))?;
+    heard.end(last);
+    let count = |n: usize, one: &str, more: &str| if n == 1 { format!("1 event {one}") } else { format!("{n} events {more}") };
+    if unknown > 0 {
+        heard.doubts.push(format!("{} that this version does not know, and left out", count(unknown, "is of a kind", "are of kinds")));
+    }
+    if damaged > 0 {
+        heard.doubts.push(format!("{} damaged, and left out", count(damaged, "is", "are")));
+    }
+    if torn {
+        heard.doubts.push("the last line is torn: the run was killed, or still goes on".into());
+    }
+    if heard.run.finished.is_none() {
+        heard.doubts.push("the run has no end: it was killed, or still goes on".into());
+    }
+    Ok(heard)
+}
+
+/// How whole the events were.
+pub(super) struct Doubts {
+    last: Stamp,
+    unknown: usize,
+    damaged: usize,
+    torn: bool,
+}
+
+/// Hands each event of the run in `dir` on, in order, trusting none of them.
+pub(super) fn each(dir: &Path, mut hear: impl FnMut(&Told)) -> Result<Doubts, RebuildError> {
     let path = dir.join("events.jsonl");
     let failed = |source| RebuildError::Read { path: path.clone(), source };
     let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
-    let mut heard = Heard { run: Run::default(), pages: Pages::keeping(keep), files: Vec::new(), doubts: Vec::new() };
     let (mut unknown, mut damaged, mut torn, mut last) = (0_usize, 0_usize, false, None::<Stamp>);
     while let Some(line) = line(&mut reader).map_err(failed)? {
         let Line { bytes, whole } = line;
@@ -145,7 +173,7 @@ fn read(dir: &Path, keep: bool) -> Result<Heard, RebuildError> {
                 {
                     return Err(RebuildError::Folder { path, folder: folder.clone() });
                 }
-                heard.hear(&told);
+                hear(&told);
             }
             Err(_) if !whole => torn = true,
             // serde's own words for a variant that the types do not have
@@ -153,22 +181,8 @@ fn read(dir: &Path, keep: bool) -> Result<Heard, RebuildError> {
             Err(_) => damaged += 1,
         }
     }
-    let Some(last) = last else { return Err(RebuildError::Empty { path }) };
-    heard.end(last);
-    let count = |n: usize, one: &str, more: &str| if n == 1 { format!("1 event {one}") } else { format!("{n} events {more}") };
-    if unknown > 0 {
-        heard.doubts.push(format!("{} that this version does not know, and left out", count(unknown, "is of a kind", "are of kinds")));
-    }
-    if damaged > 0 {
-        heard.doubts.push(format!("{} damaged, and left out", count(damaged, "is", "are")));
-    }
-    if torn {
-        heard.doubts.push("the last line is torn: the run was killed, or still goes on".into());
-    }
-    if heard.run.finished.is_none() {
-        heard.doubts.push("the run has no end: it was killed, or still goes on".into());
-    }
-    Ok(heard)
+    let last = last.ok_or(RebuildError::Empty { path })?;
+    Ok(Doubts { last, unknown, damaged, torn })
 }
 
 struct Line {

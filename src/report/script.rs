@@ -83,6 +83,9 @@ impl Script {
             file: "workflows/join/parallel.yaml".into(),
             summary: "Two control planes join at once".into(),
             tasks: tasks.iter().enumerate().map(task).collect(),
+            round: 1,
+            rounds: 1,
+            seed: 7,
             image: "joinder/node:v1.36.3-etcd3.6.16".into(),
             kubernetes: "v1.36.3".into(),
             etcd: "3.6.16".into(),
@@ -304,6 +307,33 @@ impl Script {
             }
         }
         script.finish(130)
+    }
+
+    /// Ten rounds of one case: eight passed, one failed, one was undecided.
+    pub(super) fn rounds() -> Self {
+        let mut script = Self::new();
+        for at in 1..=10 {
+            script.case((at, 10), &format!("parallel round {at}"), &[], &[("join", 300)]);
+            if let Some(Told { event: Event::CaseStarted { round, rounds, .. }, .. }) = script.told.last_mut() {
+                (*round, *rounds) = (u32::try_from(at).expect("small"), 10);
+            }
+            script.starts(1, "join");
+            script.worked(Work::Joins, "joinder", 20_000 + 100 * at as u64);
+            if at == 4 {
+                script.judges(1, "join", judged("members", Verdict::Fail, "voters 2, learners 1", &[]));
+            }
+            if at == 7 {
+                script.judges(1, "join", judged("promotion", Verdict::Undecided, "no learner was seen in this step", &[]));
+            }
+            script.ends(1, "join", Outcome::Passed, at == 4);
+            script.case_finishes(at, (at == 4).then_some("join"));
+            if at == 7
+                && let Some(Told { event: Event::CaseFinished { undecided, .. }, .. }) = script.told.last_mut()
+            {
+                *undecided = true;
+            }
+        }
+        script.finish(100)
     }
 
     /// Names and lines that would like to command terminals, CI systems and XML readers.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::frame;
 use super::line::{came_to, case_ended};
 use super::model::{Case, CaseEnd, Run, Seen, State, Task};
+use super::rounds;
 use super::tone::{Tone, fit, paint, plain, verdict, width};
 use crate::event::{Moment, Outcome, Verdict, Work};
 use crate::sys::clock::human;
@@ -52,6 +53,7 @@ pub(super) fn text(run: &Run, artifacts: Option<&Result<PathBuf, String>>, colou
     if several {
         lines.push((Tone::Plain, format!("cases      {}", frame::cases(run))));
     }
+    lines.extend(rounds::lines(run).into_iter().map(|line| (Tone::Plain, format!("rounds     {line}"))));
     let tone = if exit == 0 { Tone::Good } else { Tone::Bad };
     // cli/run.rs: a pass whose record is torn is none that anybody could check
     let torn = exit == 0 && artifacts.is_some_and(Result::is_err);
@@ -223,6 +225,11 @@ mod tests {
     #[test]
     fn of_several_cases_only_what_failed_has_lines() {
         insta::assert_snapshot!("summary_matrix", of(&Script::matrix()));
+    }
+
+    #[test]
+    fn many_rounds_of_a_case_say_how_sure_they_make_one() {
+        insta::assert_snapshot!("summary_rounds", of(&Script::rounds()));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct Join {
     pub in_flight: Option<usize>,
     /// With `parallel`: each node starts after a random time up to this.
     pub jitter: Option<Span>,
-    /// Seed of the jitter; printed when not said.
+    /// Seed of the jitter; the round's when not said, see `joinder run --seed`.
     pub seed: Option<u64>,
     /// Joining no node at all is fine.
     #[serde(default)]

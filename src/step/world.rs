@@ -28,6 +28,8 @@ pub struct World {
     pub overrides: Overrides,
     /// The run's id.
     pub run: String,
+    /// What is random, and has no seed of its own, is drawn from this.
+    pub seed: u64,
     /// Does what is made end with this process?
     pub lifetime: Lifetime,
     /// Limits of making nodes.

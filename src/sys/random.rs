@@ -34,3 +34,11 @@ pub fn hex(n: usize) -> io::Result<String> {
         text
     }))
 }
+
+/// A seed that a person can type: 32 random bits.
+///
+/// # Errors
+/// As [`bytes`].
+pub fn seed() -> io::Result<u64> {
+    Ok(bytes(4)?.into_iter().fold(0, |seed, byte| seed << 8 | u64::from(byte)))
+}

@@ -215,6 +215,7 @@ fn facts(run: &Run, case: &Case) -> Vec<(&'static str, String)> {
         ("engine", engine),
         ("joinder", joinder),
         ("run", id),
+        ("seed", case.seed.to_string()),
         ("began", wall),
         ("took", case.took.map(human).unwrap_or_default()),
         ("exit code", exit),

@@ -14,12 +14,12 @@ use crate::node::Node;
 use crate::spec::Join;
 
 /// Joins all nodes, at most `join.in_flight` at a time; returns the failures in the order of the nodes.
-pub(super) async fn run(joiner: &Arc<Joiner>, nodes: &[Arc<Node>], join: &Join, events: &Bus) -> Vec<StepError> {
+pub(super) async fn run(joiner: &Arc<Joiner>, nodes: &[Arc<Node>], join: &Join, seed: u64, events: &Bus) -> Vec<StepError> {
     let most = join.in_flight.unwrap_or(nodes.len()).min(nodes.len()).max(1);
     let slots = Arc::new(Semaphore::new(most));
     // The barrier lets the first ones go in the same instant.
     let barrier = Arc::new(Barrier::new(most));
-    let mut random = join.jitter.map(|most| (most.0, seeded(join.seed, events)));
+    let mut random = join.jitter.map(|most| (most.0, seeded(join.seed.unwrap_or(seed), events)));
     let mut joins = JoinSet::new();
     for (at, node) in nodes.iter().enumerate() {
         let delay = random.as_mut().map_or(Duration::ZERO, |(most, random)| most.mul_f64(random.f64()));
@@ -46,8 +46,7 @@ pub(super) async fn run(joiner: &Arc<Joiner>, nodes: &[Arc<Node>], join: &Join, 
     ended.into_iter().filter_map(|(_, outcome)| outcome.err()).collect()
 }
 
-fn seeded(seed: Option<u64>, events: &Bus) -> fastrand::Rng {
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+fn seeded(seed: u64, events: &Bus) -> fastrand::Rng {
     events.tell(Event::Note { text: format!("jitter: seed {seed}") });
     fastrand::Rng::with_seed(seed)
 }

@@ -43,7 +43,7 @@ pub(in super::super) async fn these(
     let of = nodes.len();
     let failures = match join.order {
         Order::Serial => serial::run(&joiner, nodes).await,
-        Order::Parallel => parallel::run(&joiner, nodes, join, &world.events).await,
+        Order::Parallel => parallel::run(&joiner, nodes, join, world.seed, &world.events).await,
         Order::Staged => staged::run(&joiner, nodes, world.observer.as_ref()).await?,
     };
     world.events.tell(Event::Worked { work: Work::Joins, on: cluster.name.clone(), began, took: Stamp::now().since(began) });

@@ -156,6 +156,11 @@ impl Plan {
         self.tasks.iter().any(|task| matches!(task.step, Step::Create | Step::Init))
     }
 
+    /// Is anything drawn at random, with no seed in the file?
+    pub fn is_random(&self) -> bool {
+        self.all_tasks().any(|task| matches!(&task.step, Step::Join(join) if join.jitter.is_some() && join.seed.is_none()))
+    }
+
     /// All tasks, those of a group behind it.
     pub fn all_tasks(&self) -> impl Iterator<Item = &PlannedTask> {
         self.tasks.iter().flat_map(|task| {

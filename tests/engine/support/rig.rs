@@ -203,6 +203,7 @@ impl Rig {
             // any small file: nobody starts it
             overrides: Overrides { joinder: Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into()), ..Overrides::default() },
             run: id.to_owned(),
+            seed: 7,
             lifetime: Lifetime::Process,
             limits: CreateLimits::default(),
             removal: Duration::from_mins(2),
