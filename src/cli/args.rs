@@ -45,6 +45,10 @@ pub(super) enum Command {
     /// Write logs to a folder, or a kubeconfig into the user's own
     #[command(subcommand)]
     Export(Export),
+    /// Watch a running cluster: members, leader, learner slot, what is used
+    Watch(WatchArgs),
+    /// Say whether the next control plane may join a cluster now, and why not
+    Advise(AdviseArgs),
     /// Make a run's pages, traces and JUnit files anew, from its events alone
     Report(ReportArgs),
     /// Remove what dead joinder processes have left
@@ -175,6 +179,41 @@ pub(super) enum Export {
         #[arg(long)]
         internal: bool,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Any cluster of joinder's, also one that is half joined or that another run works on. On a terminal it is drawn anew; else a block is printed where something changes. docs/watch.md describes the JSON.\n\nExamples:\n  joinder watch\n  joinder watch b --once\n  joinder watch b -o json | jq -c '[.at, .leader, .slot.holder]'"
+)]
+pub(super) struct WatchArgs {
+    /// Name of the cluster
+    #[arg(default_value = crate::cluster::DEFAULT_NAME)]
+    pub(super) name: String,
+    /// Show it once and end
+    #[arg(long)]
+    pub(super) once: bool,
+    /// A line of JSON a second [default: for people]
+    #[arg(long, short, value_enum)]
+    pub(super) output: Option<WatchOutput>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "By the rules of kubeadm and etcd in the versions that run; docs/watch.md lists them. It looks for up to 8 s: etcd wants connections between voters to be 5 s old.\n\nExit codes: 0 yes, 100 no, 102 cannot tell.\n\nExamples:\n  joinder advise\n  joinder advise b -o json"
+)]
+pub(super) struct AdviseArgs {
+    /// Name of the cluster
+    #[arg(default_value = crate::cluster::DEFAULT_NAME)]
+    pub(super) name: String,
+    /// As JSON [default: for people]
+    #[arg(long, short, value_enum)]
+    pub(super) output: Option<WatchOutput>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum WatchOutput {
+    /// JSON
+    Json,
 }
 
 #[derive(Debug, Args)]

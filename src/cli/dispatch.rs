@@ -8,7 +8,8 @@ use clap::error::ErrorKind;
 use super::args::{Build, Cli, Command, Create, Delete, Export, Get};
 use super::exit::Exit;
 use super::{
-    artifacts, build, create, delete, diag, doctor, exec, export, gc, get, kubeconfig, lint, manual, report, run, schema, version,
+    advise, artifacts, build, create, delete, diag, doctor, exec, export, gc, get, kubeconfig, lint, manual, report, run, schema, version,
+    watch,
 };
 
 /// Reads the command line and does what it says.
@@ -63,6 +64,8 @@ async fn dispatch(cli: Cli) -> Exit {
         Command::Export(Export::Kubeconfig { cluster, kubeconfig, internal }) => {
             kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal).await
         }
+        Command::Watch(args) => watch::watch(&args).await,
+        Command::Advise(args) => advise::advise(&args).await,
         Command::Report(args) => report::report(&args),
         Command::Gc => gc::collect().await,
         Command::Doctor(args) => doctor::doctor(&args).await,

@@ -1,5 +1,6 @@
 //! The command line: arguments to inputs, one file a verb, errors and exit codes.
 
+mod advise;
 mod args;
 mod artifacts;
 mod build;
@@ -28,6 +29,7 @@ mod schema;
 mod show;
 mod value;
 mod version;
+mod watch;
 
 pub use dispatch::main;
 pub use exit::Exit;

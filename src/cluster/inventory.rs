@@ -211,6 +211,14 @@ pub async fn collect_garbage(runtime: &dyn Runtime, limit: Duration, hard: &Canc
     Ok(all)
 }
 
+/// Connects to a node container that runs; `None` when it has no address (any more).
+pub(super) async fn node_of(runtime: &Arc<dyn Runtime>, container: &Container, limit: Duration) -> Result<Option<Node>, InventoryError> {
+    let role = if container.labels.get(label::ROLE).map(String::as_str) == Some("worker") { Role::Worker } else { Role::ControlPlane };
+    let whole = runtime.container(&container.name).await?;
+    let Some(address) = whole.address else { return Ok(None) };
+    Ok(Some(Node::attach(whole.name.clone(), role, index(&whole), address, runtime, limit).await?))
+}
+
 fn index(container: &Container) -> u8 {
     container.labels.get(label::INDEX).and_then(|i| i.parse().ok()).unwrap_or(u8::MAX)
 }

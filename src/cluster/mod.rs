@@ -5,6 +5,7 @@
 mod admit;
 mod create;
 mod export;
+mod follow;
 mod grow;
 mod inventory;
 mod kubeconfig;
@@ -16,6 +17,7 @@ mod topology;
 
 pub use admit::AdmitError;
 pub use create::{Absent, Cluster, CreateError, CreateLimits, Creation, Secrets, create};
+pub use follow::{Followed, Following};
 pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find, refuse_taken};
 pub use kubeconfig::KubeconfigError;
 pub use network::{RANGE, free_subnets, span};

@@ -1,5 +1,6 @@
 //! One kubeadm command on one node: its configuration by version, its phases, what its output means.
 
+pub mod advice;
 pub mod config;
 pub mod marks;
 pub mod output;

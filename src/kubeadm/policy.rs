@@ -38,6 +38,24 @@ impl Policy {
         self.at_least(31)
     }
 
+    /// Of whose health kubeadm wants to be sure before a control plane joins (`app/util/etcd/etcd.go`, `getClusterStatus`):
+    /// each started voter must answer, until kubernetes/kubernetes#138403 made it more than half, without errors. That is 1.37, and
+    /// 138538 to 138541 took it to later patches of 1.33 to 1.36. `None` for those patches that nobody has looked at.
+    pub fn health(&self) -> Option<Health> {
+        let patch = self.version.patch;
+        match self.version.minor {
+            _ if self.at_least(37) => Some(Health::Majority),
+            // read in the modules: 1.33.13, 1.36.1 and 1.36.3 have it, 1.34.4 and 1.35.4 do not; 1.33.6 and 1.36.0 are older than it
+            36 if patch >= 1 => Some(Health::Majority),
+            33 if patch >= 13 => Some(Health::Majority),
+            36 => Some(Health::Each),
+            34 | 35 if patch <= 4 => Some(Health::Each),
+            33 if patch <= 6 => Some(Health::Each),
+            33..=35 => None,
+            _ => Some(Health::Each),
+        }
+    }
+
     /// How a join can be run in stages.
     ///
     /// # Errors
@@ -50,6 +68,53 @@ impl Policy {
             "kubeadm {} has no phase etcd-join of its own, which order: staged needs: take Kubernetes 1.33 or newer, or order: parallel",
             self.version
         ))
+    }
+}
+
+/// Whom kubeadm's look at etcd before a join must find well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Each started voter answers; what it says of alarms is not read.
+    Each,
+    /// More than half of the started voters answer and say nothing of errors. An alarm of one is said by all.
+    Majority,
+}
+
+/// The rules by which one version of etcd takes members in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EtcdPolicy {
+    version: Version,
+}
+
+impl EtcdPolicy {
+    /// The rules for `3.6.16`.
+    ///
+    /// # Errors
+    /// When that is no version.
+    pub fn of(version: &str) -> Result<Self, String> {
+        let version = Version::parse(version.trim().trim_start_matches('v'))
+            .map_err(|e| format!("{version:?} is no etcd version such as 3.6.16: {e}"))?;
+        Ok(Self { version })
+    }
+
+    /// To how many of `voters`, itself included, the member that is asked must have held a connection for 5 s before it lets a
+    /// member in, learners too. All, until etcd-io/etcd#21667 counted the new one as down and wants the quorum of one more: from
+    /// 3.5.30, 3.6.11 and 3.7.0 on (`isConnectedToQuorumAfterAddingNewMemberSince`). A single voter is always enough.
+    pub fn connected(&self, voters: usize) -> usize {
+        let Version { major, minor, patch, .. } = self.version;
+        let counts_quorum = match (major, minor) {
+            (3, ..=4) => false,
+            (3, 5) => patch >= 30,
+            (3, 6) => patch >= 11,
+            (..=2, _) => false,
+            (3.., _) => true,
+        };
+        if counts_quorum && voters > 1 { voters.div_ceil(2) + 1 } else { voters }
+    }
+
+    /// Can the number of learners be set (`--max-learners`, since 3.6)? One before.
+    pub fn limits_learners_by_flag(&self) -> bool {
+        self.version.major > 3 || self.version.minor >= 6
     }
 }
 
@@ -84,6 +149,47 @@ mod tests {
             assert_eq!(Policy::of(version).map(|p| p.config_api()), Ok(api));
         }
         assert!(Policy::of("latest").is_err());
+    }
+
+    #[test]
+    fn health_is_asked_of_each_voter_or_of_more_than_half_by_version() {
+        let (each, majority) = (Some(Health::Each), Some(Health::Majority));
+        for (version, want) in [
+            ("v1.32.9", each),
+            ("v1.33.6", each),
+            ("v1.33.9", None),
+            ("v1.33.13", majority),
+            ("v1.34.4", each),
+            ("v1.34.5", None),
+            ("v1.35.4", each),
+            ("v1.35.6", None),
+            ("v1.36.0", each),
+            ("v1.36.1", majority),
+            ("v1.36.3", majority),
+            ("v1.37.2", majority),
+            ("v1.38.0-alpha.1.12+0123456789abcd", majority),
+        ] {
+            assert_eq!(Policy::of(version).map(|p| p.health()), Ok(want), "{version}");
+        }
+    }
+
+    #[test]
+    fn connections_are_wanted_to_all_voters_or_to_the_quorum_of_one_more() {
+        // columns: 1 to 5 and 7 voters
+        for (version, want) in [
+            ("3.4.23", [1, 2, 3, 4, 5, 7]),
+            ("3.5.29", [1, 2, 3, 4, 5, 7]),
+            ("3.5.30", [1, 2, 3, 3, 4, 5]),
+            ("3.6.10", [1, 2, 3, 4, 5, 7]),
+            ("3.6.11", [1, 2, 3, 3, 4, 5]),
+            ("3.7.0", [1, 2, 3, 3, 4, 5]),
+        ] {
+            let policy = EtcdPolicy::of(version).expect("a version");
+            assert_eq!([1, 2, 3, 4, 5, 7].map(|voters| policy.connected(voters)), want, "{version}");
+        }
+        assert!(EtcdPolicy::of("3.6.0").is_ok_and(|p| p.limits_learners_by_flag()));
+        assert!(EtcdPolicy::of("3.5.31").is_ok_and(|p| !p.limits_learners_by_flag()));
+        assert!(EtcdPolicy::of("").is_err());
     }
 
     #[test]

@@ -46,8 +46,21 @@ impl Measure {
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
     all: BTreeMap<(String, String, Measure), Series>,
+    /// What each component of each node used last.
+    latest: BTreeMap<(String, String), Latest>,
     /// Looks that were made and missed at members that answered, by node: running totals.
     looks: BTreeMap<String, (u64, u64, Series, Series)>,
+}
+
+/// What a component used last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latest {
+    /// When.
+    pub seen: Stamp,
+    /// How much.
+    pub usage: Usage,
+    /// CPU time by time, so 1 for one core, since the measurement before it; `None` for the first.
+    pub cores: Option<f64>,
 }
 
 /// Why times say nothing.
@@ -63,6 +76,13 @@ impl fmt::Display for Noise {
 impl Measures {
     /// Adds what a component has used.
     pub fn used(&mut self, node: &str, component: &str, seen: Stamp, usage: &Usage) {
+        let key = (node.to_owned(), component.to_owned());
+        let before = self.latest.get(&key).filter(|latest| latest.usage.cpu_us <= usage.cpu_us && latest.seen < seen);
+        let cores = before.map(|latest| {
+            let used = Duration::from_micros(usage.cpu_us - latest.usage.cpu_us);
+            used.as_secs_f64() / seen.since(latest.seen).as_secs_f64()
+        });
+        self.latest.insert(key, Latest { seen, usage: *usage, cores });
         let mut push = |measure, value| self.push(node, component, measure, seen, value);
         push(Measure::Cpu, usage.cpu_us);
         for (measure, value) in [(Measure::Rss, usage.rss), (Measure::WorkingSet, usage.working_set), (Measure::Peak, usage.memory_peak)] {
@@ -92,6 +112,16 @@ impl Measures {
             made.push(sample.seen, *looks);
             late.push(sample.seen, *missed);
         }
+    }
+
+    /// What the components of a node used last, by name.
+    pub fn latest(&self, node: &str) -> impl Iterator<Item = (&str, &Latest)> {
+        self.latest.iter().filter(move |((of, _), _)| of == node).map(|((_, component), latest)| (component.as_str(), latest))
+    }
+
+    /// What it used last says nothing of a node that is gone.
+    pub(super) fn gone(&mut self, node: &str) {
+        self.latest.retain(|(of, _), _| of != node);
     }
 
     /// A component's amount in that time, by node: the most of a level, the growth of a counter.

@@ -1,5 +1,6 @@
 //! Watching nodes while they join: samplers in them, the record that they fill, and where the joins' time went.
 
+mod advice;
 mod measure;
 mod observer;
 mod passage;
@@ -9,8 +10,9 @@ mod slot;
 mod story;
 mod timeline;
 
-pub use measure::{Measure, Measures, Noise};
+pub use advice::advice;
+pub use measure::{Latest, Measure, Measures, Noise};
 pub use observer::Observer;
 pub use passage::{Passage, Stretch};
-pub use record::{Led, Life, Record, Sight};
+pub use record::{Led, Life, Record, Sight, Since};
 pub use story::{KubeadmEnd, Milestone, Step, Story};

@@ -66,7 +66,7 @@ impl Observer {
         if let Some(stop) = self.each.remove(node) {
             stop.cancel();
         }
-        self.locked(|record| record.forget(node));
+        self.locked(|record| record.gone(node));
     }
 
     /// What was seen so far.
@@ -148,6 +148,7 @@ async fn meter(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: C
             () = measure(&agent, &node.name, &events, &record) => {}
         }
         drop(agent);
+        record.lock().unwrap_or_else(PoisonError::into_inner).lose(&node.name, "its agent was lost");
         tokio::select! {
             () = stop.cancelled() => return,
             changed = agents.changed() => if changed.is_err() { return },
@@ -163,6 +164,7 @@ async fn measure(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>
     while let Ok(said) = replies.next().await {
         match said {
             Said::Metered { seen, used, metrics } => {
+                record.lock().unwrap_or_else(PoisonError::into_inner).found(node);
                 for (component, usage) in used {
                     record.lock().unwrap_or_else(PoisonError::into_inner).measures.used(node, &component, seen, &usage);
                     let (before, since) = told.get(&component).copied().unwrap_or_default();
@@ -217,7 +219,7 @@ async fn sample(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: 
             why = follow(&agent, &node.name, &events, &record) => why,
         };
         drop(agent);
-        record.lock().unwrap_or_else(PoisonError::into_inner).forget(&node.name);
+        record.lock().unwrap_or_else(PoisonError::into_inner).lose(&node.name, &why);
         events.tell(Event::Warning { text: format!("{} is not watched until it is back: {why}", node.name) });
         tokio::select! {
             () = stop.cancelled() => return,

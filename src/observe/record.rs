@@ -75,12 +75,35 @@ pub struct Record {
     peers: BTreeMap<MemberId, Vec<MemberId>>,
     /// The last list of each node's member.
     lists: BTreeMap<String, Vec<Member>>,
+    /// Since when each member holds its connections.
+    held: BTreeMap<MemberId, BTreeMap<MemberId, Since>>,
+    /// The last look at each node's member.
+    last: BTreeMap<String, EtcdSample>,
+    /// The nodes that nobody can look into, with the reason.
+    lost: BTreeMap<String, String>,
+}
+
+/// Since when something is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// When it was seen first.
+    pub at: Stamp,
+    /// Was it seen not to be so before?
+    pub begin_seen: bool,
 }
 
 impl Record {
     /// Adds a sample, told as event `seq`. Returns the moments that it is the first to show.
     pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         self.measures.looked(node, sample);
+        self.found(node);
+        if sample.status.is_none()
+            && let Some(own) = self.own.get(node)
+        {
+            // when it is back, its connections are new ones
+            self.held.remove(&own.id);
+        }
+        self.last.insert(node.to_owned(), sample.clone());
         let mut fresh = self.status(seq, node, sample);
         fresh.extend(self.list(seq, node, sample));
         fresh
@@ -105,6 +128,12 @@ impl Record {
     pub fn metrics(&mut self, seq: u64, node: &str, seen: Stamp, metrics: Option<&EtcdMetrics>) -> Vec<(MemberId, String, Moment, Stamp)> {
         if let (Some(metrics), Some(own)) = (metrics, self.own.get(node)) {
             self.peers.insert(own.id, metrics.active_peers.clone());
+            let (id, begin_seen) = (own.id, self.held.contains_key(&own.id));
+            let held = self.held.entry(id).or_default();
+            held.retain(|peer, _| metrics.active_peers.contains(peer));
+            for peer in &metrics.active_peers {
+                held.entry(*peer).or_insert(Since { at: seen, begin_seen });
+            }
         }
         let here = |life: &Life| !life.moments.is_empty() && life.sight(Moment::Removed).is_none();
         let votes = |life: &Life| here(life) && (life.sight(Moment::Founded).is_some() || life.sight(Moment::Promoted).is_some());
@@ -185,6 +214,46 @@ impl Record {
     /// The list of this node's member counts no more.
     pub fn forget(&mut self, node: &str) {
         self.lists.remove(node);
+    }
+
+    /// Nobody can look into this node.
+    pub fn lose(&mut self, node: &str, why: &str) {
+        self.forget(node);
+        self.lost.insert(node.to_owned(), why.to_owned());
+    }
+
+    /// Somebody looks into it again.
+    pub fn found(&mut self, node: &str) {
+        self.lost.remove(node);
+    }
+
+    /// This node is gone; what its member did stays.
+    pub fn gone(&mut self, node: &str) {
+        self.forget(node);
+        self.last.remove(node);
+        self.lost.remove(node);
+        self.measures.gone(node);
+    }
+
+    /// The last look at a node's member.
+    pub fn last(&self, node: &str) -> Option<&EtcdSample> {
+        self.last.get(node)
+    }
+
+    /// Why nobody can look into a node, if that is so.
+    pub fn lost(&self, node: &str) -> Option<&str> {
+        self.lost.get(node).map(String::as_str)
+    }
+
+    /// Since when a member holds its connections; `None` where it has not said so since it began to answer.
+    pub fn held(&self, member: MemberId) -> Option<&BTreeMap<MemberId, Since>> {
+        self.held.get(&member)
+    }
+
+    /// The list of the member that is furthest in etcd's log, of those that hold one.
+    pub fn newest_list(&self) -> Option<&Vec<Member>> {
+        let index = |node: &str| self.own.get(node).map_or((0, 0), |own| (own.term, own.index));
+        self.lists.iter().max_by_key(|(node, _)| index(node)).map(|(_, list)| list)
     }
 
     /// Members that no list holds any more.

@@ -4,6 +4,7 @@
 //! Events fill a model (`model`, `nodes`); drawing is apart from it and pure: `line`, `frame`, `summary`, `junit`, `github`, `gitlab`,
 //! `page` and `trace`; these two are drawn from the history of a case besides (`page::History`).
 
+mod board;
 mod files;
 mod frame;
 mod github;
@@ -22,6 +23,7 @@ mod print;
 mod rebuild;
 mod rounds;
 mod sample;
+mod screen;
 #[cfg(test)]
 mod script;
 mod summary;
@@ -30,10 +32,12 @@ mod trace;
 mod unlucky;
 mod view;
 
+pub use board::{Board, Member, Row, Slot, Use};
 pub use jsonl::{ArtifactError, Artifacts};
 pub use line::Verbosity;
 pub use mode::harmless;
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
+pub use screen::Screen;
 pub use summary::Summary;
 pub use tone::plain;
 pub use unlucky::{Unlucky, unlucky};

@@ -104,6 +104,7 @@ fn makes(step: &Step) -> bool {
         | Step::Group { .. }
         | Step::Export(_)
         | Step::Restart(_)
+        | Step::Advise(_)
         | Step::Reset(_)
         | Step::Expect => false,
     }

@@ -19,7 +19,9 @@ pub use fault::{Action, Fault, Trigger, Until};
 pub use known::{Failing, KnownBad, Residue};
 pub use schema::schema_text;
 pub use selector::{Pick, Selector};
-pub use step::{Copy, Ending, Exec, Export, Group, Init, Join, Nothing, Order, OutputWanted, Part, Reset, Restart, Scale, State, Wait};
+pub use step::{
+    Advise, Advised, Copy, Ending, Exec, Export, Group, Init, Join, Nothing, Order, OutputWanted, Part, Reset, Restart, Scale, State, Wait,
+};
 pub use unit::{Comparable, Compare, Size, Span};
 pub use version::{Demand, When};
 pub use workflow::{Named, Scalar, Task, Workflow};

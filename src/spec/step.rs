@@ -232,6 +232,38 @@ pub enum Ending {
     Kill,
 }
 
+/// May the next control plane join now? By the rules of kubeadm and etcd in the versions that run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Advise {
+    /// The answer that is wanted; what could not be seen is neither.
+    pub is: Advised,
+    /// A text that the answer with its reasons holds: a rule's name, or a part of what it saw.
+    pub because: Option<String>,
+    /// How long the answer may take to be so; 10 s when not said.
+    pub within: Option<Span>,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Advised {
+    /// It may.
+    Yes,
+    /// It would fail, or wait.
+    No,
+}
+
+impl Advised {
+    /// As in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+        }
+    }
+}
+
 /// `kubeadm reset` on nodes, which takes their members out of etcd.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -11,7 +11,7 @@ use super::cluster::ClusterSpec;
 use super::expect::Expectations;
 use super::fault::Fault;
 use super::known::KnownBad;
-use super::step::{Copy, Exec, Export, Group, Init, Join, Nothing, Reset, Restart, Scale, Wait};
+use super::step::{Advise, Copy, Exec, Export, Group, Init, Join, Nothing, Reset, Restart, Scale, Wait};
 use super::unit::Span;
 use super::version::When;
 
@@ -96,6 +96,8 @@ pub struct Task {
     pub reset: Option<Reset>,
     /// Step: grow or shrink the cluster to a number of nodes.
     pub scale: Option<Scale>,
+    /// Step: ask whether the next control plane may join now.
+    pub advise: Option<Advise>,
     /// Step: remove everything.
     pub delete: Option<Nothing>,
     /// What is expected after the step; a step of its own when there is no other.

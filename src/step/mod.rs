@@ -1,5 +1,6 @@
 //! The steps of a workflow, one file each, over one world.
 
+mod advise;
 mod cmd;
 mod copy;
 mod create;
@@ -17,6 +18,7 @@ mod select;
 mod wait;
 mod world;
 
+pub use advise::advise;
 pub use cmd::cmd;
 pub use copy::{copy_in, copy_out};
 pub use create::create;

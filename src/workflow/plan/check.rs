@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
 use super::{demands, faults};
-use crate::spec::{Exec, Join, KnownBad, Order, Part, Restart, State, Wait};
+use crate::spec::{Advise, Advised, Exec, Join, KnownBad, Order, Part, Restart, State, Wait};
 
 /// One task by itself, with the nodes that there are by then.
 pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, findings: &mut Findings<'_>) {
@@ -18,6 +18,7 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         Step::Wait(wait) => self::wait(wait, &own, nodes, findings),
         Step::Restart(restart) => self::restart(restart, &own, nodes, findings),
         Step::Reset(reset) => drop(look_up(&reset.nodes, nodes, Empty::Allowed(reset.allow_empty), &own.key("nodes"), findings)),
+        Step::Advise(advise) => self::advise(advise, &own, findings),
         Step::Cmd(_) | Step::Create | Step::Init | Step::Group { .. } | Step::Export(_) | Step::Scale(_) | Step::Delete | Step::Expect => {}
     }
     faults::check(task, path, nodes, findings);
@@ -52,6 +53,15 @@ fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
                 findings.wrong(&path.key(key), format!("`{key}` belongs to `order: parallel`"));
             }
         }
+    }
+}
+
+fn advise(advise: &Advise, path: &Path, findings: &mut Findings<'_>) {
+    if advise.because.as_ref().is_some_and(String::is_empty) {
+        findings.wrong_with(&path.key("because"), "every answer holds this empty text", "say a rule's name such as learner-limit");
+    }
+    if advise.because.is_some() && advise.is == Advised::Yes {
+        findings.wrong(&path.key("because"), "a yes has no reasons: `because` belongs to `is: no`");
     }
 }
 
@@ -148,6 +158,7 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         | Step::Restart(_)
         | Step::Reset(_)
         | Step::Scale(_)
+        | Step::Advise(_)
         | Step::Expect => {
             // of an `expect` alone its turn is told already
             if !inited && task.step != Step::Expect {

@@ -73,6 +73,7 @@ impl Flow {
                 let meant = look_up(&reset.nodes, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
                 self.joined.retain(|node| !meant.nodes.contains(node) && !meant.unknown);
             }
+            Step::Advise(_) => needs(inited, "there is no etcd to ask by then", "`init`"),
             Step::Scale(scale) => {
                 needs(inited, "there is no Kubernetes by then", "`init`");
                 self.scale(scale, path, findings);

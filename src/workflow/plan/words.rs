@@ -23,6 +23,10 @@ pub fn describe(step: &Step) -> String {
         Step::Restart(restart) => describe_restart(restart),
         Step::Reset(reset) => format!("kubeadm reset of {}", reset.nodes),
         Step::Scale(scale) => describe_scale(scale),
+        Step::Advise(advise) => {
+            let because = advise.because.as_ref().map(|text| format!(", because of {text:?}")).unwrap_or_default();
+            format!("ask whether the next control plane may join, {} is wanted{because}", advise.is.as_str())
+        }
         Step::Delete => "remove everything".into(),
         Step::Expect => "look".into(),
     }

@@ -1,0 +1,6 @@
+//! `joinder watch`: a running cluster, live.
+
+mod board;
+mod verb;
+
+pub(super) use verb::watch;
