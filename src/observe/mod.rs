@@ -1,5 +1,6 @@
 //! Watching nodes while they join: samplers in them, the record that they fill, and where the joins' time went.
 
+mod data;
 mod measure;
 mod observer;
 mod passage;
