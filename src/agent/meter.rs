@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cgroup::Groups;
 use super::etcd_log::EtcdLog;
+use super::manifest::Manifest;
 use super::proc::{Component, Proc};
 use super::protocol::Said;
 use super::serve::{Answers, METRICS};
@@ -33,7 +34,13 @@ const ACCESS: [(&str, Option<&str>); 2] =
 /// Tells of the node called `node` until stopped.
 pub(super) async fn meter(node: &str, every: Duration, answers: &Answers, stop: &CancellationToken) {
     let all = async {
-        tokio::join!(measure(every, answers), follow_log(answers), register(node, answers), kubelet_log::follow(answers));
+        tokio::join!(
+            measure(every, answers),
+            follow_log(answers),
+            follow_manifest(answers),
+            register(node, answers),
+            kubelet_log::follow(answers)
+        );
     };
     tokio::select! {
         () = stop.cancelled() => {}
@@ -95,6 +102,17 @@ impl Starts {
             (component, *times)
         });
         counted.collect()
+    }
+}
+
+/// Which members etcd was told of.
+async fn follow_manifest(answers: &Answers) {
+    let mut manifest = Manifest::of_node();
+    loop {
+        if let Some(said) = manifest.look() {
+            notice(answers, Stamp::now(), said);
+        }
+        sleep(GLANCE).await;
     }
 }
 

@@ -7,6 +7,7 @@ mod client;
 mod etcd_log;
 mod kube;
 mod kubelet_log;
+mod manifest;
 mod meter;
 mod proc;
 mod process;

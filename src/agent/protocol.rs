@@ -53,6 +53,11 @@ pub enum Call {
     },
     /// The member list after a linearizable read on the node's own member: [`Said::Members`].
     Members,
+    /// The hash of all that the node's own member has stored: [`Said::Noticed`] with [`Notice::DataHash`], then [`Said::Done`].
+    DataHash {
+        /// Up to which revision; what is newest where not said.
+        revision: Option<u64>,
+    },
     /// The metrics of the node's etcd member, which answers on port 2381 also while it serves no client: [`Said::Answer`].
     Metrics,
     /// What the node has used: [`Said::Used`].

@@ -148,6 +148,13 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
             Ok(members) => Said::Members { members },
             Err(why) => Said::Failed { why },
         },
+        Call::DataHash { revision } => match watch::data_hash(revision).await {
+            Ok(notice) => {
+                answers.say(Said::Noticed { seen: Stamp::now(), notice });
+                Said::Done
+            }
+            Err(why) => Said::Failed { why },
+        },
         Call::Metrics => tokio::select! {
             () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
             answer = kube::plain(METRICS, "/metrics") => match answer {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::protocol::Said;
 use super::serve::Answers;
 use crate::etcd::{Client, Credentials, EtcdError, Kind};
-use crate::event::{EtcdSample, Member, MemberId};
+use crate::event::{EtcdSample, Member, MemberId, Notice};
 use crate::sys::clock::Stamp;
 
 const PKI: &str = "/etc/kubernetes/pki";
@@ -18,6 +18,8 @@ const ADDRESS: &str = "127.0.0.1:2379";
 const ENDPOINT: &str = "https://127.0.0.1:2379";
 /// One question's limit; etcd's own clients in kubeadm use 2 s.
 const LIMIT: Duration = Duration::from_secs(1);
+/// A hash reads the whole store.
+const HASH: Duration = Duration::from_secs(3);
 /// Without a change, a sample is told this often all the same, so that silence means that nobody looks.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
@@ -64,9 +66,17 @@ fn is_busy(sample: &EtcdSample) -> bool {
 
 /// The member list behind a linearizable read on the node's own member.
 pub(super) async fn settled_members() -> Result<Vec<Member>, String> {
+    client(LIMIT).await?.settled_members().await.map_err(|e| e.to_string())
+}
+
+/// The hash of all that the node's own member has stored, up to a revision or to the newest one.
+pub(super) async fn data_hash(revision: Option<u64>) -> Result<Notice, String> {
+    client(HASH).await?.data_hash(revision).await.map_err(|e| e.to_string())
+}
+
+async fn client(limit: Duration) -> Result<Client, String> {
     let credentials = Credentials::of_kubeadm(Path::new(PKI)).map_err(|e| format!("no etcd certificates in {PKI}: {e}"))?;
-    let mut client = Client::new(ENDPOINT, &credentials, LIMIT).await.map_err(|e| e.to_string())?;
-    client.settled_members().await.map_err(|e| e.to_string())
+    Client::new(ENDPOINT, &credentials, limit).await.map_err(|e| e.to_string())
 }
 
 /// The connection to the node's own member, made anew after each failure.
@@ -107,8 +117,7 @@ impl OwnMember {
             Ok(Err(e)) => return Err(format!("{ADDRESS}: {e}")),
             Err(_) => return Err(format!("{ADDRESS}: no answer in time")),
         }
-        let credentials = Credentials::of_kubeadm(Path::new(PKI)).map_err(|e| format!("no etcd certificates in {PKI}: {e}"))?;
-        self.0 = Some(Client::new(ENDPOINT, &credentials, LIMIT).await.map_err(|e| e.to_string())?);
+        self.0 = Some(client(LIMIT).await?);
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity};
 use crate::runner;
 use crate::runtime::label::Lifetime;
-use crate::spec::{ClusterSpec, Compare, EtcdSpec, Expectations, Join, NodesReady, Order};
+use crate::spec::{ClusterSpec, Compare, EtcdSpec, Expectations, Invariants, Join, NodesReady, Order};
 use crate::sys::clock::Stamp;
 use crate::sys::random;
 use crate::workflow::{Plan, PlannedTask, Step};
@@ -40,6 +40,8 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
         case: String::new(),
         choice: Vec::new(),
         known_bad: Vec::new(),
+        // it makes a cluster, and judges none
+        invariants: Invariants::none(),
         file: format!("cluster {}", topology.name),
         summary: String::new(),
         tasks: tasks(&args, &topology),

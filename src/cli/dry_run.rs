@@ -32,6 +32,10 @@ pub(super) fn describe(plan: &Plan) -> String {
     for known in &plan.known_bad {
         let _ = writeln!(text, "  known bad: task {:?} fails, {}", known.fails.step, known.issue);
     }
+    if !plan.invariants.off.is_empty() {
+        let off: Vec<&str> = plan.invariants.off.iter().map(|one| one.title()).collect();
+        let _ = writeln!(text, "  not judged: {}", off.join(", "));
+    }
     for task in &plan.tasks {
         describe_task(task, "  ", &mut text);
     }

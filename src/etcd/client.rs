@@ -7,7 +7,7 @@ use etcd_client::{Certificate, ConnectOptions, GetOptions, Identity, TlsOptions}
 use tokio::time::timeout;
 
 use super::error::{EtcdError, Kind};
-use crate::event::{Member, MemberId, MemberStatus};
+use crate::event::{Member, MemberId, MemberStatus, Notice};
 
 /// A key that nobody writes: reading it linearizably costs a round trip to the leader and nothing else.
 const NO_KEY: &str = "joinder/no-such-key";
@@ -104,6 +104,25 @@ impl Client {
             learner: answer.is_learner(),
             version: answer.version().to_owned(),
             errors: answer.errors().to_vec(),
+        })
+    }
+
+    /// The hash of all keys from the compacted revision up to `revision`, or to the newest one. A linearizable read on the same
+    /// member goes first, so that it has what was written before the call.
+    ///
+    /// # Errors
+    /// [`Kind::Learner`] from a learner; [`Kind::Refused`] for a revision that is compacted.
+    pub async fn data_hash(&mut self, revision: Option<u64>) -> Result<Notice, EtcdError> {
+        let mut inner = self.inner.clone();
+        let read = self.limited("read linearizably", inner.get(NO_KEY, Some(GetOptions::new().with_count_only()))).await?;
+        let newest = read.header().map_or(0, etcd_client::ResponseHeader::revision);
+        let upto = revision.and_then(|revision| i64::try_from(revision).ok()).unwrap_or(newest);
+        let answer = self.limited("read the hash of the data", inner.hash_kv(upto)).await?;
+        Ok(Notice::DataHash {
+            member: MemberId(answer.header().map_or(0, etcd_client::ResponseHeader::member_id)),
+            revision: u64::try_from(upto).unwrap_or(0),
+            compacted: u64::try_from(answer.compact_version()).unwrap_or(0),
+            hash: answer.hash(),
         })
     }
 

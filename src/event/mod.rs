@@ -22,3 +22,6 @@ pub use what::{Event, Moment, TaskPlan, Work};
 
 /// Version of the event stream's format, in its first event. Grows when a reader would have to change.
 pub const FORMAT: u32 = 3;
+
+/// What stands in place of a task's name, with number 0, where [`Event::Judged`] is about an invariant: it belongs to the whole case.
+pub const INVARIANTS: &str = "invariants";

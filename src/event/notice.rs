@@ -26,6 +26,22 @@ pub enum Notice {
     NodeRegistered,
     /// The Node object is Ready.
     NodeReady,
+    /// etcd's manifest was written.
+    InitialCluster {
+        /// Its `--initial-cluster`, as `NAME=URL` each.
+        entries: Vec<String>,
+    },
+    /// The hash of all that a member has stored up to a revision (etcd's `HashKV`).
+    DataHash {
+        /// The member.
+        member: MemberId,
+        /// Up to which revision.
+        revision: u64,
+        /// The revision that is compacted: hashes are equal only where this is.
+        compacted: u64,
+        /// The hash.
+        hash: u32,
+    },
     /// A line of etcd's log, at etcd's own time.
     EtcdLog {
         /// What it tells.

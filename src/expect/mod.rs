@@ -1,5 +1,6 @@
 //! Expectations: pure functions from what was demanded and what was seen to a verdict with its reason.
 
+mod invariant;
 mod joins;
 mod leader;
 mod logs;
@@ -12,6 +13,7 @@ mod time;
 mod wanted;
 mod window;
 
+pub use invariant::Invariance;
 pub use joins::joins;
 pub use leader::leader;
 pub use logs::{Findings, Found, logs};

@@ -1,6 +1,7 @@
 //! Watching nodes while they join: samplers in them, the record that they fill, and where the joins' time went.
 
 mod advice;
+mod data;
 mod measure;
 mod observer;
 mod passage;

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::data::{self, Watched};
 use super::passage::Stretch;
 use super::record::Record;
 use super::slot;
@@ -22,6 +24,8 @@ const EVERY: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(50);
 /// Between two measurements of what is used.
 const METER: Duration = Duration::from_secs(1);
+/// Between two comparisons of the members' data.
+const COMPARE: Duration = Duration::from_secs(10);
 /// What is used is told when it has changed by more than a part of this, or after so many measurements.
 const LITTLE: u64 = 50;
 const AT_LEAST: u32 = 10;
@@ -34,6 +38,7 @@ pub struct Observer {
     stop: CancellationToken,
     /// One for each node that is watched.
     each: BTreeMap<String, CancellationToken>,
+    nodes: Watched,
 }
 
 impl Observer {
@@ -45,9 +50,11 @@ impl Observer {
             events: events.clone(),
             stop: CancellationToken::new(),
             each: BTreeMap::new(),
+            nodes: Watched::default(),
         };
         this.samplers.spawn(listen(events.subscribe(), events.clone(), this.record.clone(), this.stop.clone()));
         nodes.into_iter().for_each(|node| this.add(node));
+        this.samplers.spawn(compare(this.nodes.clone(), this.events.clone(), this.record.clone(), this.stop.clone()));
         this
     }
 
@@ -55,6 +62,7 @@ impl Observer {
     pub fn add(&mut self, node: &Arc<Node>) {
         let stop = self.stop.child_token();
         self.each.insert(node.name.clone(), stop.clone());
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).insert(node.name.clone(), node.clone());
         if node.role == Role::ControlPlane {
             self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
         }
@@ -66,7 +74,15 @@ impl Observer {
         if let Some(stop) = self.each.remove(node) {
             stop.cancel();
         }
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
         self.locked(|record| record.gone(node));
+    }
+
+    /// Has all voters tell the hash of their data, unless somebody learns.
+    pub async fn compare_data(&self) {
+        if !self.locked(|record| record.learning()) {
+            data::compare(&self.nodes, &self.events).await;
+        }
     }
 
     /// What was seen so far.
@@ -96,6 +112,23 @@ impl Observer {
 
     fn locked<T>(&self, act: impl FnOnce(&mut Record) -> T) -> T {
         act(&mut self.record.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Has the data compared now and then, while nobody learns: a hash reads the whole store, and learners give none.
+async fn compare(nodes: Watched, events: Bus, record: Arc<Mutex<Record>>, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = sleep(COMPARE) => {}
+        }
+        let busy = record.lock().unwrap_or_else(PoisonError::into_inner).learning();
+        if !busy {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = data::compare(&nodes, &events) => {}
+            }
+        }
     }
 }
 

@@ -211,6 +211,12 @@ impl Record {
         self.lives.get(&led.leader).map(|life| life.name.clone()).filter(|name| !name.is_empty())
     }
 
+    /// Is there a member that learns?
+    pub fn learning(&self) -> bool {
+        let has = |life: &Life, moment| life.moments.contains_key(&moment);
+        self.lives.values().any(|life| has(life, Moment::Announced) && !has(life, Moment::Promoted) && !has(life, Moment::Removed))
+    }
+
     /// The list of this node's member counts no more.
     pub fn forget(&mut self, node: &str) {
         self.lists.remove(node);

@@ -116,6 +116,10 @@ fn step(notice: &Notice) -> Option<Step> {
         Notice::KubeletCertificate => Some(Step::KubeletCertificate),
         Notice::NodeRegistered => Some(Step::Registered),
         Notice::NodeReady => Some(Step::Ready),
-        Notice::ProcessStarted { .. } | Notice::CertificateRequest { .. } | Notice::EtcdLog { .. } => None,
+        Notice::ProcessStarted { .. }
+        | Notice::CertificateRequest { .. }
+        | Notice::InitialCluster { .. }
+        | Notice::DataHash { .. }
+        | Notice::EtcdLog { .. } => None,
     }
 }

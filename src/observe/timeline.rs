@@ -84,7 +84,12 @@ impl Timeline {
                 Notice::KubeletCertificate => passage.certificate = Some(*seen),
                 Notice::NodeReady => passage.ready = Some(*seen),
                 Notice::EtcdLog { word: EtcdWord::Serving, .. } => passage.serving = passage.serving.or(Some(*seen)),
-                Notice::ProcessStarted { .. } | Notice::CertificateRequest { .. } | Notice::NodeRegistered | Notice::EtcdLog { .. } => {}
+                Notice::ProcessStarted { .. }
+                | Notice::CertificateRequest { .. }
+                | Notice::NodeRegistered
+                | Notice::InitialCluster { .. }
+                | Notice::DataHash { .. }
+                | Notice::EtcdLog { .. } => {}
             }
         }
     }

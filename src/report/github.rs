@@ -7,10 +7,10 @@
 use std::fmt::Write;
 
 use super::frame;
-use super::model::{Case, CaseEnd, Run, Task};
+use super::model::{Case, CaseEnd, Run, Seen, Task};
 use super::names;
 use super::tone::{one_line, plain};
-use crate::event::Verdict;
+use crate::event::{INVARIANTS, Verdict};
 use crate::sys::clock::human;
 
 /// A job's summary takes 1 MiB; a run of thousands of cases is cut before.
@@ -25,9 +25,7 @@ pub(super) fn opened(case: &Case) -> String {
 /// Closes it; what failed is told behind it, where it is not folded away.
 pub(super) fn closed(case: &Case) -> String {
     let mut text = "::endgroup::\n".to_owned();
-    for task in &case.tasks {
-        text.extend(problems(task).into_iter().map(|problem| annotation(&problem, case)));
-    }
+    text.extend(case.tasks.iter().flat_map(problems).chain(broken(case)).map(|problem| annotation(&problem, case)));
     if !case.left.is_empty() {
         let text_left = format!("could not be removed: {}", case.left.join("; "));
         text += &annotation(&Problem { level: "error", title: "left behind".into(), text: text_left }, case);
@@ -57,6 +55,16 @@ struct Problem {
     level: &'static str,
     title: String,
     text: String,
+}
+
+/// Invariants that broke.
+fn broken(case: &Case) -> Vec<Problem> {
+    let one = |seen: &Seen| {
+        let j = &seen.judgement;
+        let text = std::iter::once(format!("wanted {}; saw {}", j.wanted, j.saw)).chain(seen.lines()).collect::<Vec<_>>().join("\n");
+        Problem { level: "error", title: format!("{INVARIANTS} / {}", j.name), text }
+    };
+    case.invariants(Verdict::Fail).map(one).collect()
 }
 
 /// What is wrong with a task: each once.
@@ -110,7 +118,7 @@ pub(super) fn step_summary(run: &Run) -> String {
     for case in run.done.iter().filter(|case| case.end() != CaseEnd::Passed) {
         let name = if case.name.is_empty() { &case.file } else { &case.name };
         let _ = write!(text, "\n#### {}\n\n", markdown(name));
-        for problem in case.tasks.iter().flat_map(problems) {
+        for problem in case.tasks.iter().flat_map(problems).chain(broken(case)) {
             let _ = writeln!(text, "- **{}** {}", markdown(&problem.title), markdown(&problem.text));
         }
         if !case.left.is_empty() {

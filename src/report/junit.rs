@@ -9,6 +9,7 @@
 //!   wrong. Both make a job red; neither passes for the other.
 //! - Known to fail, and failed in just that way, is `<skipped>` with the issue.
 //! - A failure that is ignored is a pass, as with kinder, and a `<system-out>` says what was ignored.
+//! - Invariants are behind the tasks, `invariants / I2 same-list`; one that could not be seen is skipped.
 //! - A task that runs while the file is written is an `<error>`: the file stays like that only when joinder was killed or broke, and
 //!   must not look like a pass then. One whose turn has not come is skipped.
 
@@ -23,7 +24,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event as Xml};
 use super::model::{Case, Seen, State, Task};
 use super::names;
 use super::tone::{one_line, plain};
-use crate::event::{Event, Outcome, Verdict};
+use crate::event::{Event, INVARIANTS, Outcome, Verdict};
 use crate::sys::clock::{Stamp, human};
 
 /// The file's name.
@@ -83,6 +84,7 @@ pub(super) fn changes(event: &Event) -> bool {
 /// None that a vector could give; the writer's signature has them.
 pub(super) fn xml(case: &Case, now: Stamp) -> io::Result<Vec<u8>> {
     let mut all: Vec<Testcase> = case.tasks.iter().flat_map(|task| of_task(task, case, now)).collect();
+    all.extend(case.invariants.iter().map(of_invariant));
     if !case.left.is_empty() {
         let text = format!("could not be removed: {}", case.left.join("; "));
         all.push(Testcase { name: "nothing is left".into(), took: Duration::ZERO, result: Ending::Error(text), out: None });
@@ -161,6 +163,19 @@ fn of_verdict(task_name: &str, seen: &Seen, task: &Task, case: &Case) -> Testcas
     let cluster = case.nodes.cluster.as_ref().map(|cluster| format!("{cluster}-"));
     let name = cluster.map_or_else(|| j.name.clone(), |prefix| j.name.replace(&prefix, ""));
     Testcase { name: format!("{task_name} / {}", one_line(&name)), took: Duration::ZERO, result, out }
+}
+
+/// An invariant that nobody could see is skipped: it does not leave a run undecided either.
+fn of_invariant(seen: &Seen) -> Testcase {
+    let j = &seen.judgement;
+    let text = std::iter::once(format!("wanted {}; saw {}", j.wanted, j.saw)).chain(seen.lines()).collect::<Vec<_>>().join("\n");
+    let result = match j.verdict {
+        Verdict::Pass => Ending::Passed,
+        Verdict::Known => Ending::Skipped(known_words(seen)),
+        Verdict::Undecided => Ending::Skipped(format!("not seen: {}", j.saw)),
+        Verdict::Fail => Ending::Failure(text),
+    };
+    Testcase { name: format!("{INVARIANTS} / {}", one_line(&j.name)), took: Duration::ZERO, result, out: None }
 }
 
 fn known_words(seen: &Seen) -> String {

@@ -2,7 +2,7 @@
 
 use super::model::{Case, CaseEnd};
 use super::tone::{Tone, verdict};
-use crate::event::{Event, FaultMoment, Moment, Outcome, Told, Work};
+use crate::event::{Event, FaultMoment, INVARIANTS, Moment, Outcome, Told, Verdict, Work};
 use crate::sys::clock::human;
 
 /// How much is shown.
@@ -44,6 +44,8 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         }
         Event::Member { id, name, moment, .. } => member(&id.to_string(), name, *moment),
         Event::Fault { id, node, what, moment, .. } => fault(id, node, what, moment),
+        // sixteen lines at each end: the summary has them in two
+        Event::Judged { index: 0, task, judgement } if task == INVARIANTS && judgement.verdict != Verdict::Fail && !verbose => return None,
         Event::Judged { judgement: j, .. } => {
             let (tone, word) = verdict(j.verdict);
             (tone, format!("  {word} {}: wanted {}; saw {}", j.name, j.wanted, j.saw))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::nodes::Nodes;
 use super::sample;
-use crate::event::{Event, Judgement, Outcome, TaskPlan, Told, Verdict};
+use crate::event::{Event, INVARIANTS, Judgement, Outcome, TaskPlan, Told, Verdict};
 use crate::sys::clock::{Stamp, human};
 
 /// Lines of output that are shown below a task that failed.
@@ -48,6 +48,8 @@ pub(super) struct Case {
     pub(super) began: Stamp,
     pub(super) tasks: Vec<Task>,
     pub(super) nodes: Nodes,
+    /// What its invariants came to, as far as it was told.
+    pub(super) invariants: Vec<Seen>,
     /// What could not be removed.
     pub(super) left: Vec<String>,
     /// How long it took, once it has ended.
@@ -285,6 +287,7 @@ impl Case {
             began: told.at,
             tasks: tasks.iter().cloned().map(Task::planned).collect(),
             nodes: Nodes::default(),
+            invariants: Vec::new(),
             left: Vec::new(),
             took: None,
             flags: Flags::default(),
@@ -320,8 +323,11 @@ impl Case {
                 task.tail.push_back(if node.is_empty() { line.clone() } else { format!("{node}: {line}") });
             }
             Event::Judged { index, task, judgement } => {
-                let shown = self.samples.shown(judgement);
-                self.task(*index, task).verdicts.push(Seen { judgement: judgement.clone(), shown, began });
+                let seen = Seen { judgement: judgement.clone(), shown: self.samples.shown(judgement), began };
+                match (index, task.as_str()) {
+                    (0, INVARIANTS) => self.invariants.push(seen),
+                    _ => self.task(*index, task).verdicts.push(seen),
+                }
             }
             Event::CaseFinished { failed, undecided, left, took, .. } => {
                 self.flags = Flags { failed: failed.is_some(), undecided: *undecided, left: *left };
@@ -388,6 +394,11 @@ impl Case {
     /// The command that runs it again, where a file of the user's made it.
     pub(super) fn repeat(&self) -> Option<&str> {
         Some(self.repeat.as_str()).filter(|command| !command.is_empty())
+    }
+
+    /// Invariants of this verdict.
+    pub(super) fn invariants(&self, verdict: Verdict) -> impl Iterator<Item = &Seen> {
+        self.invariants.iter().filter(move |seen| seen.judgement.verdict == verdict)
     }
 
     /// So many of its verdicts.

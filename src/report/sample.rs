@@ -1,6 +1,6 @@
 //! An event that a verdict may point to, in words.
 
-use crate::event::{EtcdSample, Event, Member, Told};
+use crate::event::{EtcdSample, Event, Member, Notice, Told};
 use crate::sys::clock::Stamp;
 
 /// What it shows; `None` for events that are no evidence.
@@ -15,6 +15,12 @@ pub(super) fn words(event: &Event) -> Option<String> {
             let code = code.map_or("was killed".to_owned(), |code| format!("ended with exit code {code}"));
             let error = error.as_ref().map(|e| format!(": {e}")).unwrap_or_default();
             Some(format!("kubeadm on {node} {code}{error}"))
+        }
+        Event::Noticed { node, notice: Notice::InitialCluster { entries }, .. } => {
+            Some(format!("etcd.yaml of {node} names {}", entries.join(",")))
+        }
+        Event::Noticed { node, notice: Notice::DataHash { revision, compacted, hash, .. }, .. } => {
+            Some(format!("{node} has hash {hash:08x} of revisions {compacted} to {revision}"))
         }
         Event::RunStarted { .. }
         | Event::CaseStarted { .. }

@@ -35,12 +35,16 @@ pub(super) fn text(run: &Run, artifacts: Option<&Result<PathBuf, String>>, colou
             lines.push((came_to(case.end()).0, case_ended(case)));
         }
         lines.extend(steps(case));
+        lines.extend(broken(case));
         lines.extend(verdicts(case, Verdict::Undecided..=Verdict::Fail));
         if let (Some(command), CaseEnd::Failed | CaseEnd::Undecided) = (case.repeat(), case.end()) {
             lines.push((Tone::Plain, format!("again      {command}")));
         }
         let rest = if several { Verdict::Known..=Verdict::Known } else { Verdict::Pass..=Verdict::Known };
         lines.extend(verdicts(case, rest));
+        if !several {
+            lines.extend(invariants(case));
+        }
         if !case.left.is_empty() {
             lines.push((Tone::Bad, format!("LEFT       {}", case.left.join("; "))));
         }
@@ -118,6 +122,29 @@ fn steps(case: &Case) -> Vec<(Tone, String)> {
         Some((tone, format!("{word:<10} {}: {}", task.plan.name, task.trouble()?.replace('\n', "\n           "))))
     };
     case.tasks.iter().filter_map(line).collect()
+}
+
+/// Invariants that broke, with the samples that show it.
+fn broken(case: &Case) -> Vec<(Tone, String)> {
+    let mut lines = Vec::new();
+    for (seen, (tone, word)) in case.invariants(Verdict::Fail).map(|seen| (seen, verdict(Verdict::Fail))) {
+        let j = &seen.judgement;
+        lines.push((tone, format!("{word:<10} {}: wanted {}; saw {}", j.name, j.wanted, j.saw)));
+        lines.extend(seen.lines().map(|sample| (Tone::Faint, format!("           {sample}"))));
+    }
+    lines
+}
+
+/// All others in a line or two: which held, and which nobody could see.
+fn invariants(case: &Case) -> Vec<(Tone, String)> {
+    let names = |verdict| case.invariants(verdict).map(|seen| seen.judgement.name.as_str()).collect::<Vec<_>>().join(", ");
+    let unseen: Vec<String> =
+        case.invariants(Verdict::Undecided).map(|seen| format!("{} ({})", seen.judgement.name, seen.judgement.saw)).collect();
+    let line = |what: &str, names: String| (!names.is_empty()).then(|| (Tone::Faint, format!("{what:<10} {names}")));
+    [line("held", names(Verdict::Pass)), line("known", names(Verdict::Known)), line("not seen", unseen.join(", "))]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Verdicts, the worst first, each that did not pass with the samples that show it.

@@ -1,6 +1,7 @@
 //! Runs a plan task by task: limits, stopping, judging, and what counts as a failure.
 
 mod group;
+mod invariants;
 mod judge;
 mod known;
 mod logs;

@@ -27,12 +27,12 @@ pub(super) enum Turn {
 }
 
 /// A forced task always runs; another one only while nothing failed and nobody stopped the run.
-pub(super) fn turn(force: bool, failed_before: Option<&str>, stopped: bool) -> Turn {
+pub(super) fn turn(force: bool, ended_by: Option<&str>, stopped: bool) -> Turn {
     if force {
         return Turn::Run;
     }
-    match failed_before {
-        Some(task) => Turn::Skip(format!("task {task:?} failed")),
+    match ended_by {
+        Some(why) => Turn::Skip(why.to_owned()),
         None if stopped => Turn::Skip("the run was stopped".into()),
         None => Turn::Run,
     }
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn cleanup_runs_after_a_failure_and_after_a_stop() {
-        assert_eq!(turn(true, Some("join"), true), Turn::Run);
-        assert_ne!(turn(false, Some("join"), false), Turn::Run);
+        assert_eq!(turn(true, Some("task \"join\" failed"), true), Turn::Run);
+        assert_ne!(turn(false, Some("task \"join\" failed"), false), Turn::Run);
         assert_ne!(turn(false, None, true), Turn::Run);
         assert_eq!(turn(false, None, false), Turn::Run);
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use super::invariants::Watch;
 use super::known::Known;
 use super::policy::{self, Turn};
 use super::task;
@@ -31,26 +32,32 @@ pub struct CaseResult {
 pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> CaseResult {
     let mut result = CaseResult::default();
     let known = Known(&plan.known_bad);
-    // The task that failed, in a way that counts or that is known: nothing ordinary comes after it.
+    // A broken invariant ends ordinary work, and nothing else.
+    let part = stop.part();
+    let watch = Watch::begin(&plan.invariants, &world.events, &part, known.any(world));
+    // Why nothing ordinary comes any more: a task that failed, in a way that counts or that is known, or a broken invariant.
     let mut ended_by: Option<String> = None;
+    let mut is_known = false;
     // Is there something that no delete has removed yet?
     let mut made = false;
     for warning in &plan.topology.warnings {
         world.events.tell(Event::Warning { text: warning.clone() });
     }
     for task in &plan.tasks {
-        let ended = match turn(task, world, stop, retain, ended_by.as_deref()) {
+        let ended = match turn(task, world, &part, retain, ended_by.as_deref()) {
             Turn::Skip(reason) => task::skip(task, world, &reason),
-            Turn::Run => task::run(task, world, stop, known).await,
+            Turn::Run => task::run(task, world, &part, known).await,
         };
+        is_known |= ended.known;
         result.undecided |= ended.undecided;
         made = match (&task.step, &ended.outcome) {
             (Step::Delete, Outcome::Passed) => false,
             (_, Outcome::Skipped { .. }) => made,
             _ => made || makes(&task.step),
         };
-        if (ended.counts || ended.known) && ended_by.is_none() {
-            ended_by = Some(task.name.clone());
+        let failed = (ended.counts || ended.known).then(|| format!("task {:?} failed", task.name));
+        if let (Some(why), None) = (failed.or_else(|| watch.ends_by()), &ended_by) {
+            ended_by = Some(why);
             keep_logs(world, stop).await;
         }
         if ended.counts && result.failed.is_none() {
@@ -64,9 +71,11 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     if let Some(observer) = world.observer.take() {
         observer.stop().await;
     }
-    if ended_by.is_none() && !stop.soft.is_cancelled() {
+    let broken = watch.end(is_known).await;
+    if ended_by.is_none() && broken.is_none() && !stop.soft.is_cancelled() {
         result.failed = unexpected_pass(plan, world, known);
     }
+    result.failed = result.failed.or(broken);
     result
 }
 

@@ -134,6 +134,10 @@ async fn end(
     for judgement in &judgements {
         world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
     }
+    // Each task is a new state that all voters must agree on.
+    if let Some(observer) = world.observer.as_ref().filter(|_| task.step != Step::Delete && !stop.soft.is_cancelled()) {
+        observer.compare_data().await;
+    }
     finished(task, world, &outcome, counts, took);
     Ended { outcome, counts, known: is_known, undecided: policy::undecided(&judgements, task.ignore_error) }
 }

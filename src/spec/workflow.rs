@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::cluster::ClusterSpec;
 use super::expect::Expectations;
 use super::fault::Fault;
+use super::invariant::Invariants;
 use super::known::KnownBad;
 use super::step::{Advise, Copy, Exec, Export, Group, Init, Join, Nothing, Reset, Restart, Scale, Wait};
 use super::unit::Span;
@@ -39,6 +40,9 @@ pub struct Workflow {
     /// Versions that are known to fail, and how.
     #[serde(default)]
     pub known_bad: Vec<KnownBad>,
+    /// What must hold at every sample; all of it when not said.
+    #[serde(default)]
+    pub invariants: Invariants,
     /// What is done, in order.
     pub tasks: Vec<Task>,
 }

@@ -86,7 +86,7 @@ fn verdicts(view: &View, case: &Case) -> Vec<(String, Cell)> {
         let cell = Cell { class: finding.class, word: finding.word.to_owned(), text: finding.saw.clone() };
         (format!("{} / {name}", finding.task), cell)
     };
-    view.findings.iter().chain(&view.passed).map(cell).collect()
+    view.findings.iter().chain(&view.passed).chain(&view.invariants).map(cell).collect()
 }
 
 fn tasks(view: &View) -> Vec<(String, Cell)> {

@@ -206,7 +206,7 @@ impl Drawing<'_> {
 
     fn marks(&mut self) -> Vec<Mark> {
         let mut found: BTreeMap<(Stamp, u64), (&'static str, String)> = BTreeMap::new();
-        for seen in self.case.tasks.iter().flat_map(|task| &task.verdicts) {
+        for seen in self.case.tasks.iter().flat_map(|task| &task.verdicts).chain(&self.case.invariants) {
             for shown in &seen.shown {
                 let Some((at, text)) = &shown.sample else { continue };
                 let title = format!("event {} at {}: {text}\nshows: {}", shown.seq, self.scale.time(*at), seen.judgement.name);

@@ -7,7 +7,7 @@ use super::learners::{Learner, learners};
 use super::plots::{Plot, plots};
 use super::scale::Scale;
 use super::timeline::{self, Timeline, timeline};
-use crate::event::{Outcome, Verdict};
+use crate::event::{INVARIANTS, Outcome, Verdict};
 use crate::report::model::{Case, CaseEnd, Run, Seen, State, Task};
 use crate::report::summary::figures;
 use crate::report::tone;
@@ -25,6 +25,8 @@ pub(in crate::report) struct View {
     pub(super) findings: Vec<Finding>,
     /// Those that passed.
     pub(super) passed: Vec<Finding>,
+    /// Invariants, those that broke first.
+    pub(super) invariants: Vec<Finding>,
     timeline: Timeline,
     learners: Vec<Learner>,
     plots: Vec<Plot>,
@@ -127,6 +129,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         repeat: case.repeat().map(str::to_owned),
         findings: findings.into_iter().map(|(_, _, finding)| finding).collect(),
         passed,
+        invariants: invariants(case, scale),
         timeline: timeline(history, case, scale),
         learners: learners(history, &case.nodes),
         plots: plots(history, case, scale),
@@ -172,7 +175,9 @@ pub(super) fn ending(case: &Case) -> Ending {
                 (0, _) => "; no expectation failed".to_owned(),
                 (_, _) => format!("; {failed} of {all} expectations did not hold"),
             };
-            ("fail", "Failed", format!("{steps}{verdicts}."))
+            let broken: Vec<&str> = case.invariants(Verdict::Fail).map(|seen| seen.judgement.name.as_str()).collect();
+            let broken = if broken.is_empty() { String::new() } else { format!(" What must always hold did not: {}.", broken.join(", ")) };
+            ("fail", "Failed", format!("{steps}{verdicts}.{broken}"))
         }
         CaseEnd::Stopped => ("undecided", "Stopped", stopped(case)),
         CaseEnd::Undecided => {
@@ -260,6 +265,22 @@ fn finding(task: &Task, seen: &Seen, scale: Scale) -> Finding {
         (Verdict::Fail, true) => ("known", "IGNORED"),
         (verdict, _) => (class(verdict), tone::verdict(verdict).1),
     };
+    shown(&task.plan.name, seen, (class, word), scale)
+}
+
+/// Invariants, the worst first. One that nobody could see is no doubt of the run.
+fn invariants(case: &Case, scale: Scale) -> Vec<Finding> {
+    let words = |verdict| match verdict {
+        Verdict::Undecided => ("known", "NOT SEEN"),
+        Verdict::Fail | Verdict::Known | Verdict::Pass => (class(verdict), tone::verdict(verdict).1),
+    };
+    let order = [Verdict::Fail, Verdict::Known, Verdict::Pass, Verdict::Undecided];
+    let sorted = order.into_iter().flat_map(|verdict| case.invariants(verdict));
+    sorted.map(|seen| shown(INVARIANTS, seen, words(seen.judgement.verdict), scale)).collect()
+}
+
+fn shown(task: &str, seen: &Seen, (class, word): (&'static str, &'static str), scale: Scale) -> Finding {
+    let j = &seen.judgement;
     let evidence = |shown: &crate::report::model::Shown| Evidence {
         seq: shown.seq,
         time: shown.sample.as_ref().map(|(at, _)| scale.time(*at)),
@@ -269,7 +290,7 @@ fn finding(task: &Task, seen: &Seen, scale: Scale) -> Finding {
     Finding {
         class,
         word,
-        task: task.plan.name.clone(),
+        task: task.to_owned(),
         name: j.name.clone(),
         wanted: j.wanted.clone(),
         saw: j.saw.clone(),

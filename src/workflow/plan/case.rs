@@ -7,7 +7,7 @@ use super::findings::{Findings, Named};
 use super::types::Plan;
 use super::{check, flow, steps};
 use crate::cluster::{Topology, TopologyError};
-use crate::spec::{ClusterSpec, KnownBad, Task};
+use crate::spec::{ClusterSpec, Invariants, KnownBad, Task};
 
 /// What of a file's case is read once its templates are written out.
 #[derive(Deserialize)]
@@ -19,6 +19,8 @@ struct Case {
     cluster: ClusterSpec,
     #[serde(default)]
     known_bad: Vec<KnownBad>,
+    #[serde(default)]
+    invariants: Invariants,
     tasks: Vec<Task>,
 }
 
@@ -58,6 +60,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
         cluster: case.cluster,
         topology,
         known_bad: case.known_bad,
+        invariants: case.invariants,
         tasks: tasks.into_iter().map(|(_, task)| task).collect(),
     };
     Planned { plan: Some(plan), partial: false }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cluster::Topology;
-use crate::spec::{Advise, ClusterSpec, Exec, Expectations, Export, Fault, Join, KnownBad, Reset, Restart, Scale, Selector, Wait, When};
+use crate::spec::{
+    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, Reset, Restart, Scale, Selector, Wait, When,
+};
 
 /// What one task does.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,6 +151,8 @@ pub struct Plan {
     pub topology: Topology,
     /// Versions that are known to fail, and how.
     pub known_bad: Vec<KnownBad>,
+    /// What must hold at every sample.
+    pub invariants: Invariants,
     /// Its tasks in order.
     pub tasks: Vec<PlannedTask>,
 }

@@ -172,6 +172,7 @@ impl One {
                 Ok(members) => Said::Members { members },
                 Err(why) => failed(why),
             },
+            Call::DataHash { .. } => failed("the data is nowhere".into()),
             Call::Metrics => Said::Answer { status: 200, body: String::new() },
             Call::Meter { every, .. } => self.meter(Duration::from_millis(every)).await,
             Call::Usage => Said::Used { usage: Usage::default() },
