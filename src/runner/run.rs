@@ -105,6 +105,7 @@ fn makes(step: &Step) -> bool {
         | Step::Export(_)
         | Step::Restart(_)
         | Step::Reset(_)
+        | Step::Member(_)
         | Step::Expect => false,
     }
 }

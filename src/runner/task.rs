@@ -57,6 +57,7 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
         | Step::Export(_)
         | Step::Restart(_)
         | Step::Reset(_)
+        | Step::Member(_)
         | Step::Expect => beside(task, world, part).await,
     });
     let outcome = outcome.await;
@@ -199,6 +200,7 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
         Step::Export(export) => step::export(world, export, stop).await,
         Step::Restart(restart) => step::restart(world, restart, stop).await,
         Step::Reset(reset) => step::reset(world, reset, stop).await,
+        Step::Member(member) => step::member(world, member, task.limit, stop).await,
         Step::Expect => Ok(()),
         Step::Create | Step::Init | Step::Scale(_) | Step::Delete | Step::Group { .. } => {
             Err(StepError::NotInGroup { step: task.step.word() })

@@ -19,7 +19,10 @@ pub use fault::{Action, Fault, Trigger, Until};
 pub use known::{Failing, KnownBad, Residue};
 pub use schema::schema_text;
 pub use selector::{Pick, Selector};
-pub use step::{Copy, Ending, Exec, Export, Group, Init, Join, Nothing, Order, OutputWanted, Part, Reset, Restart, Scale, State, Wait};
+pub use step::{
+    AddMember, ChangeMember, Copy, Ending, Exec, Export, Group, Init, Join, MemberKind, MemberStep, Nothing, Order, OutputWanted, Part,
+    PutEntries, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
+};
 pub use unit::{Comparable, Compare, Size, Span};
 pub use version::{Demand, When};
 pub use workflow::{Named, Scalar, Task, Workflow};

@@ -11,7 +11,7 @@ use super::cluster::ClusterSpec;
 use super::expect::Expectations;
 use super::fault::Fault;
 use super::known::KnownBad;
-use super::step::{Copy, Exec, Export, Group, Init, Join, Nothing, Reset, Restart, Scale, Wait};
+use super::step::{Copy, Exec, Export, Group, Init, Join, MemberStep, Nothing, Reset, Restart, Scale, Wait};
 use super::unit::Span;
 use super::version::When;
 
@@ -76,7 +76,7 @@ pub struct Task {
     pub dir: Option<String>,
     /// Step: make the nodes.
     pub create: Option<Nothing>,
-    /// Step: `kubeadm init` on the first control plane; makes the nodes if no step did.
+    /// Step: `kubeadm init` on the first control plane, or the founding members of an etcd alone; makes the nodes if no step did.
     pub init: Option<Init>,
     /// Step: `kubeadm join`.
     pub join: Option<Join>,
@@ -96,6 +96,8 @@ pub struct Task {
     pub reset: Option<Reset>,
     /// Step: grow or shrink the cluster to a number of nodes.
     pub scale: Option<Scale>,
+    /// Step: a change to an etcd alone.
+    pub member: Option<MemberStep>,
     /// Step: remove everything.
     pub delete: Option<Nothing>,
     /// What is expected after the step; a step of its own when there is no other.

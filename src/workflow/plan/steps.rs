@@ -94,6 +94,7 @@ impl Planner<'_> {
             ("restart", task.restart.is_some()),
             ("reset", task.reset.is_some()),
             ("scale", task.scale.is_some()),
+            ("member", task.member.is_some()),
             ("delete", task.delete.is_some()),
         ]
         .into_iter()
@@ -113,7 +114,7 @@ impl Planner<'_> {
             ([_], _) => self.only_step(task, path, findings),
             ([], Some(_)) => Some(Step::Expect),
             ([], None) => {
-                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, delete, or expect alone";
+                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, member, delete, or expect alone";
                 findings.wrong_with(path, "this task has no step", format!("give it one of: {steps}"));
                 None
             }
@@ -170,6 +171,7 @@ impl Planner<'_> {
             task.restart.clone().map(Step::Restart),
             task.reset.clone().map(Step::Reset),
             task.scale.clone().map(Step::Scale),
+            task.member.clone().map(Step::Member),
             task.delete.as_ref().map(|_| Step::Delete),
         ];
         given.into_iter().flatten().next()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cluster::Topology;
-use crate::spec::{ClusterSpec, Exec, Expectations, Export, Fault, Join, KnownBad, Reset, Restart, Scale, Selector, Wait, When};
+use crate::spec::{ClusterSpec, Exec, Expectations, Export, Fault, Join, KnownBad, MemberStep, Reset, Restart, Scale, Selector, Wait, When};
 
 /// What one task does.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,8 @@ pub enum Step {
     Reset(Reset),
     /// Grow or shrink the cluster.
     Scale(Scale),
+    /// Change an etcd alone.
+    Member(MemberStep),
     /// Remove everything.
     Delete,
     /// Nothing but its expectations.
@@ -60,6 +62,7 @@ impl Step {
             Self::Restart(_) => "restart",
             Self::Reset(_) => "reset",
             Self::Scale(_) => "scale",
+            Self::Member(_) => "member",
             Self::Delete => "delete",
             Self::Expect => "expect",
         }
