@@ -26,7 +26,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("node", &["agent", "runtime", "sys"]),
     ("image", &["runtime", "sys"]),
     // agent: readiness is asked of it
-    ("cluster", &["agent", "event", "node", "runtime", "spec", "sys"]),
+    // pki: members of an etcd alone have certificates of an authority of their own
+    ("cluster", &["agent", "event", "node", "pki", "runtime", "spec", "sys"]),
     // agent: it runs kubeadm
     ("kubeadm", &["agent", "event", "node", "sys"]),
     // agent: it samples etcd

@@ -1,4 +1,4 @@
-//! etcd's own log, followed in the files that containerd writes: what it says of members, at its own time.
+//! etcd's own log, followed in the files that containerd writes, or in the one that etcd alone writes to: what it says of members, at its own time.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -16,7 +16,8 @@ const PIECE: u64 = 256 << 10;
 
 /// The log of the node's member, also over restarts of its container.
 pub(super) struct EtcdLog {
-    pods: PathBuf,
+    /// Where containerd writes; `None` where the file is known.
+    pods: Option<PathBuf>,
     file: Option<PathBuf>,
     offset: u64,
     rest: Vec<u8>,
@@ -28,8 +29,13 @@ impl EtcdLog {
         Self::below(PODS)
     }
 
+    /// Just this file, which may not be there yet.
+    pub(super) fn of_file(file: impl Into<PathBuf>) -> Self {
+        Self { pods: None, file: Some(file.into()), offset: 0, rest: Vec::new() }
+    }
+
     fn below(pods: impl Into<PathBuf>) -> Self {
-        Self { pods: pods.into(), file: None, offset: 0, rest: Vec::new() }
+        Self { pods: Some(pods.into()), file: None, offset: 0, rest: Vec::new() }
     }
 
     /// What was written since the last look.
@@ -67,7 +73,7 @@ impl EtcdLog {
     fn newest(&self) -> Option<PathBuf> {
         let inside = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let pods = inside(&self.pods).into_iter().filter(|pod| name(pod).starts_with(POD));
+        let pods = self.pods.iter().flat_map(|pods| inside(pods)).filter(|pod| name(pod).starts_with(POD));
         let logs = pods.flat_map(|pod| inside(&pod.join("etcd")));
         let numbered = logs.filter_map(|log| Some((name(&log).strip_suffix(".log")?.parse::<u32>().ok()?, log)));
         let made = |log: &Path| fs::metadata(log.parent().unwrap_or(log)).and_then(|m| m.modified()).ok();
@@ -75,7 +81,7 @@ impl EtcdLog {
     }
 }
 
-/// What a line as containerd writes it tells: `TIME stderr F {"level":…,"ts":…,"msg":…}`.
+/// What a line tells, as containerd writes it, `TIME stderr F {"level":…,"ts":…,"msg":…}`, or as etcd does.
 fn notice(line: &str) -> Option<(Stamp, Notice)> {
     let json = &line[line.find('{')?..];
     if !MESSAGES.iter().any(|(message, ..)| json.contains(message)) {

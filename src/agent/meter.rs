@@ -32,11 +32,11 @@ const ACCESS: [(&str, Option<&str>); 2] =
     [("/etc/kubernetes/admin.conf", Some("https://127.0.0.1:6443")), ("/etc/kubernetes/kubelet.conf", None)];
 
 /// Tells of the node called `node` until stopped.
-pub(super) async fn meter(node: &str, every: Duration, answers: &Answers, stop: &CancellationToken) {
+pub(super) async fn meter(node: &str, log: Option<String>, every: Duration, answers: &Answers, stop: &CancellationToken) {
     let all = async {
         tokio::join!(
             measure(every, answers),
-            follow_log(answers),
+            follow_log(log, answers),
             follow_manifest(answers),
             register(node, answers),
             kubelet_log::follow(answers)
@@ -117,8 +117,8 @@ async fn follow_manifest(answers: &Answers) {
 }
 
 /// What etcd's log says.
-async fn follow_log(answers: &Answers) {
-    let mut log = EtcdLog::of_node();
+async fn follow_log(file: Option<String>, answers: &Answers) {
+    let mut log = file.map_or_else(EtcdLog::of_node, EtcdLog::of_file);
     loop {
         for (at, said) in log.look() {
             notice(answers, at, said);

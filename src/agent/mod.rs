@@ -4,7 +4,9 @@
 
 mod cgroup;
 mod client;
+mod daemon;
 mod etcd_log;
+mod idle;
 mod kube;
 mod kubelet_log;
 mod manifest;
@@ -17,8 +19,9 @@ mod serve;
 mod watch;
 
 pub use client::{Agent, AgentError, Piece, Replies};
+pub use idle::idle;
 pub use process::{Output, Process};
-pub use protocol::{Call, Pipe, Reply, Request, Said};
+pub use protocol::{Call, EtcdAccess, MemberChange, Pipe, Reply, Request, Said};
 pub use serve::serve;
 
 /// Where joinder puts itself in a node. Not below `/tmp` or `/run`: they are tmpfs, which the archive API cannot see.

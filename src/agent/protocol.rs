@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{EtcdMetrics, EtcdSample, Member, Notice, Usage};
+use crate::event::{EtcdMetrics, EtcdSample, Member, MemberId, Notice, Usage};
 use crate::sys::clock::Stamp;
 
 /// Host to agent.
@@ -46,17 +46,61 @@ pub enum Call {
     },
     /// Samples the node's etcd member until cancelled: [`Said::Sample`] at each change and once a second, then [`Said::Done`].
     Watch {
+        /// The member.
+        etcd: EtcdAccess,
         /// Milliseconds between looks.
         every: u64,
         /// The same while a learner or an unstarted member exists.
         busy: u64,
     },
     /// The member list after a linearizable read on the node's own member: [`Said::Members`].
-    Members,
+    Members {
+        /// The member.
+        etcd: EtcdAccess,
+    },
     /// The hash of all that the node's own member has stored: [`Said::Noticed`] with [`Notice::DataHash`], then [`Said::Done`].
     DataHash {
+        /// The member.
+        etcd: EtcdAccess,
         /// Up to which revision; what is newest where not said.
         revision: Option<u64>,
+    },
+    /// Changes the member list by way of the node's own member: [`Said::Members`] with the list behind it.
+    Change {
+        /// The member.
+        etcd: EtcdAccess,
+        /// What is changed.
+        change: MemberChange,
+    },
+    /// Writes entries to the node's own member: [`Said::Done`].
+    Put {
+        /// The member.
+        etcd: EtcdAccess,
+        /// How many.
+        entries: u32,
+        /// Bytes of each value.
+        size: usize,
+    },
+    /// Starts a process that outlives the agent, what it writes behind the end of a file: [`Said::Done`].
+    Spawn {
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// Variables added to the agent's own.
+        env: BTreeMap<String, String>,
+        /// The file.
+        log: String,
+    },
+    /// Ends the oldest process of a name: [`Said::Done`] once it is gone.
+    End {
+        /// The program's name.
+        program: String,
+        /// KILL in place of TERM.
+        kill: bool,
+    },
+    /// Is there a process of this name? [`Said::Done`] or [`Said::Failed`].
+    Runs {
+        /// The program's name.
+        program: String,
     },
     /// The metrics of the node's etcd member, which answers on port 2381 also while it serves no client: [`Said::Answer`].
     Metrics,
@@ -69,11 +113,56 @@ pub enum Call {
         node: String,
         /// Milliseconds between two measurements.
         every: u64,
+        /// The file that etcd writes its log to; the pod's where there is none.
+        log: Option<String>,
     },
     /// Ends a call that goes on.
     Cancel {
         /// The call's id.
         of: u64,
+    },
+}
+
+/// How the node's own member is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EtcdAccess {
+    /// `IP:PORT`.
+    pub address: String,
+    /// Path of the CA's certificate.
+    pub ca: String,
+    /// Path of a client's certificate.
+    pub cert: String,
+    /// Path of its key.
+    pub key: String,
+}
+
+/// A change to the member list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum MemberChange {
+    /// A new member.
+    Add {
+        /// Its peer URL.
+        peer_url: String,
+        /// Without a vote?
+        learner: bool,
+    },
+    /// A learner gets its vote.
+    Promote {
+        /// The member.
+        id: MemberId,
+    },
+    /// A member goes.
+    Remove {
+        /// The member.
+        id: MemberId,
+    },
+    /// A member gets another peer URL.
+    Update {
+        /// The member.
+        id: MemberId,
+        /// The URL.
+        peer_url: String,
     },
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::cgroup::Groups;
 use super::proc::Proc;
 use super::protocol::{Call, Reply, Request, Said};
-use super::{kube, meter, run, watch};
+use super::{daemon, kube, meter, run, watch};
 use crate::sys::clock::Stamp;
 
 /// Where kubeadm has etcd tell its metrics.
@@ -136,25 +136,36 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
                 Err(why) => Said::Failed { why },
             },
         },
-        Call::Watch { every, busy } => {
-            watch::watch(Duration::from_millis(every), Duration::from_millis(busy), &answers, &stop).await;
+        Call::Watch { etcd, every, busy } => {
+            watch::watch(etcd, Duration::from_millis(every), Duration::from_millis(busy), &answers, &stop).await;
             Said::Done
         }
-        Call::Meter { node, every } => {
-            meter::meter(&node, Duration::from_millis(every), &answers, &stop).await;
+        Call::Meter { node, every, log } => {
+            meter::meter(&node, log, Duration::from_millis(every), &answers, &stop).await;
             Said::Done
         }
-        Call::Members => match watch::settled_members().await {
+        Call::Members { etcd } => match watch::settled_members(&etcd).await {
             Ok(members) => Said::Members { members },
             Err(why) => Said::Failed { why },
         },
-        Call::DataHash { revision } => match watch::data_hash(revision).await {
+        Call::DataHash { etcd, revision } => match watch::data_hash(&etcd, revision).await {
             Ok(notice) => {
                 answers.say(Said::Noticed { seen: Stamp::now(), notice });
                 Said::Done
             }
             Err(why) => Said::Failed { why },
         },
+        Call::Change { etcd, change } => match watch::change(&etcd, &change).await {
+            Ok(members) => Said::Members { members },
+            Err(why) => Said::Failed { why },
+        },
+        Call::Put { etcd, entries, size } => done(tokio::select! {
+            () = stop.cancelled() => Err("cancelled".into()),
+            put = watch::put(&etcd, entries, size) => put,
+        }),
+        Call::Spawn { argv, env, log } => done(daemon::spawn(&argv, &env, &log)),
+        Call::End { program, kill } => done(daemon::end(&program, kill, &stop).await),
+        Call::Runs { program } => done(daemon::find(&program).map(drop)),
         Call::Metrics => tokio::select! {
             () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
             answer = kube::plain(METRICS, "/metrics") => match answer {
@@ -169,6 +180,13 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
         Call::Cancel { .. } => Said::Done,
     };
     answers.say(last);
+}
+
+fn done(ended: Result<(), String>) -> Said {
+    match ended {
+        Ok(()) => Said::Done,
+        Err(why) => Said::Failed { why },
+    }
 }
 
 #[cfg(test)]

@@ -1,31 +1,29 @@
 //! Looks at the node's own etcd member at a steady rate and tells what changed.
 
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::protocol::Said;
+use super::protocol::{EtcdAccess, MemberChange, Said};
 use super::serve::Answers;
 use crate::etcd::{Client, Credentials, EtcdError, Kind};
 use crate::event::{EtcdSample, Member, MemberId, Notice};
 use crate::sys::clock::Stamp;
 
-const PKI: &str = "/etc/kubernetes/pki";
-const ADDRESS: &str = "127.0.0.1:2379";
-const ENDPOINT: &str = "https://127.0.0.1:2379";
 /// One question's limit; etcd's own clients in kubeadm use 2 s.
 const LIMIT: Duration = Duration::from_secs(1);
 /// A hash reads the whole store.
 const HASH: Duration = Duration::from_secs(3);
+/// A change of the member list, or a put: etcd itself gives up after 5 s and two election timeouts.
+const CHANGE: Duration = Duration::from_secs(8);
 /// Without a change, a sample is told this often all the same, so that silence means that nobody looks.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// Watches until stopped. Looks that fall out because the one before them took too long are counted as missed.
-pub(super) async fn watch(every: Duration, busy: Duration, answers: &Answers, stop: &CancellationToken) {
-    let mut member = OwnMember::default();
+pub(super) async fn watch(etcd: EtcdAccess, every: Duration, busy: Duration, answers: &Answers, stop: &CancellationToken) {
+    let mut member = OwnMember { etcd, client: None };
     let mut told: Option<(EtcdSample, Instant)> = None;
     let mut listed: Option<(MemberId, Stamp)> = None;
     let (mut looks, mut missed) = (0, 0);
@@ -64,24 +62,45 @@ fn is_busy(sample: &EtcdSample) -> bool {
     learning || sample.members.as_ref().is_some_and(|all| all.iter().any(|m| m.learner || !m.started()))
 }
 
+/// A connection to the member with this limit for each question.
+async fn client(etcd: &EtcdAccess, limit: Duration) -> Result<Client, String> {
+    let EtcdAccess { address, ca, cert, key } = etcd;
+    let credentials = Credentials::read(ca, cert, key).map_err(|e| format!("no certificates for etcd: {e}"))?;
+    Client::new(&format!("https://{address}"), &credentials, limit).await.map_err(|e| e.to_string())
+}
+
 /// The member list behind a linearizable read on the node's own member.
-pub(super) async fn settled_members() -> Result<Vec<Member>, String> {
-    client(LIMIT).await?.settled_members().await.map_err(|e| e.to_string())
+pub(super) async fn settled_members(etcd: &EtcdAccess) -> Result<Vec<Member>, String> {
+    client(etcd, LIMIT).await?.settled_members().await.map_err(|e| e.to_string())
 }
 
 /// The hash of all that the node's own member has stored, up to a revision or to the newest one.
-pub(super) async fn data_hash(revision: Option<u64>) -> Result<Notice, String> {
-    client(HASH).await?.data_hash(revision).await.map_err(|e| e.to_string())
+pub(super) async fn data_hash(etcd: &EtcdAccess, revision: Option<u64>) -> Result<Notice, String> {
+    client(etcd, HASH).await?.data_hash(revision).await.map_err(|e| e.to_string())
 }
 
-async fn client(limit: Duration) -> Result<Client, String> {
-    let credentials = Credentials::of_kubeadm(Path::new(PKI)).map_err(|e| format!("no etcd certificates in {PKI}: {e}"))?;
-    Client::new(ENDPOINT, &credentials, limit).await.map_err(|e| e.to_string())
+/// Changes the member list by way of the node's own member; returns the list behind it.
+pub(super) async fn change(etcd: &EtcdAccess, change: &MemberChange) -> Result<Vec<Member>, String> {
+    let mut client = client(etcd, CHANGE).await?;
+    let changed = match change {
+        MemberChange::Add { peer_url, learner } => client.add_member(peer_url, *learner).await,
+        MemberChange::Promote { id } => client.promote_member(*id).await,
+        MemberChange::Remove { id } => client.remove_member(*id).await,
+        MemberChange::Update { id, peer_url } => client.update_member(*id, peer_url).await,
+    };
+    changed.map_err(|e| e.to_string())
+}
+
+/// Writes entries to the node's own member.
+pub(super) async fn put(etcd: &EtcdAccess, entries: u32, size: usize) -> Result<(), String> {
+    client(etcd, CHANGE).await?.fill(entries, size).await.map_err(|e| e.to_string())
 }
 
 /// The connection to the node's own member, made anew after each failure.
-#[derive(Default)]
-struct OwnMember(Option<Client>);
+struct OwnMember {
+    etcd: EtcdAccess,
+    client: Option<Client>,
+}
 
 impl OwnMember {
     async fn look(&mut self) -> EtcdSample {
@@ -95,29 +114,30 @@ impl OwnMember {
             missed: 0,
         };
         // A refused connection is told at once; the gRPC channel would spend its whole limit on it.
-        if self.0.is_none()
+        if self.client.is_none()
             && let Err(why) = self.connect().await
         {
             return empty(why);
         }
-        let Some(client) = self.0.as_mut() else { return empty("no connection".into()) };
+        let Some(client) = self.client.as_mut() else { return empty("no connection".into()) };
         let mut other = client.clone();
         let (status, members) = tokio::join!(client.status(), other.members());
         let seen = Stamp::now();
         let error = first_trouble(status.as_ref().err(), members.as_ref().err());
         if error.is_some() {
-            self.0 = None;
+            self.client = None;
         }
         EtcdSample { seen, members: members.ok(), status: status.ok(), error, gap_ms: None, looks: 0, missed: 0 }
     }
 
     async fn connect(&mut self) -> Result<(), String> {
-        match timeout(LIMIT, TcpStream::connect(ADDRESS)).await {
+        let address = &self.etcd.address;
+        match timeout(LIMIT, TcpStream::connect(address)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(e)) => return Err(format!("{ADDRESS}: {e}")),
-            Err(_) => return Err(format!("{ADDRESS}: no answer in time")),
+            Ok(Err(e)) => return Err(format!("{address}: {e}")),
+            Err(_) => return Err(format!("{address}: no answer in time")),
         }
-        self.0 = Some(client(LIMIT).await?);
+        self.client = Some(client(&self.etcd, LIMIT).await?);
         Ok(())
     }
 }

@@ -63,13 +63,39 @@ pub(super) enum Command {
     Man(ManArgs),
     /// Serve inside a node (not for people)
     #[command(hide = true)]
-    Agent,
+    Agent {
+        /// Be the first process of a container without a system
+        #[arg(long)]
+        idle: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Build {
     /// Build a node image, and the load balancer's beside it
     NodeImage(NodeImageArgs),
+    /// Build an image with etcd alone
+    EtcdImage(EtcdImageArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    disable_version_flag = true,
+    after_help = "Examples:\n  joinder build etcd-image\n  joinder build etcd-image --version 3.5.16\n  joinder build etcd-image --source ./bin --tag etcd:mine"
+)]
+pub(super) struct EtcdImageArgs {
+    /// etcd's version, built from its Go modules
+    #[arg(long, value_name = "VERSION", default_value = default_versions::ETCD)]
+    pub(super) version: String,
+    /// go, or the path of a folder with etcd and etcdctl, whose version is asked of them
+    #[arg(long, value_name = "go|PATH", default_value = "go", conflicts_with = "version")]
+    pub(super) source: String,
+    /// Name of the image [default: joinder/etcd:vVERSION]
+    #[arg(long, value_name = "IMAGE")]
+    pub(super) tag: Option<String>,
+    /// Print what would be done and touch nothing
+    #[arg(long)]
+    pub(super) print_plan: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,10 @@
-//! `joinder build node-image`.
+//! `joinder build node-image` and `joinder build etcd-image`.
 
-use super::args::NodeImageArgs;
+use super::args::{EtcdImageArgs, NodeImageArgs};
 use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
-use crate::image::{self, ImageError, ImagePlan, ImageRequest, Progress};
+use crate::image::{self, Built, EtcdPlan, EtcdSource, ImageError, ImagePlan, ImageRequest, Progress};
 use crate::sys::clock::human;
 use crate::sys::env;
 
@@ -23,17 +23,43 @@ pub(super) async fn node_image(args: NodeImageArgs) -> Exit {
         Ok((runtime, _)) => image::build(&plan, runtime.as_ref(), &env::cache_dir(), &signals.stop, &show).await,
         Err(e) => return diag::fail(signals.or(Exit::BadEnvironment), &e.into()),
     };
+    finish(built, &signals, |built| format!("with {}", built.load_balancer))
+}
+
+pub(super) async fn etcd_image(args: EtcdImageArgs) -> Exit {
+    let source = if args.source == "go" {
+        EtcdSource::Go { version: args.version }
+    } else {
+        EtcdSource::Path { path: args.source.trim_start_matches("path:").into() }
+    };
+    let plan = match EtcdPlan::new(&source, args.tag.as_deref()) {
+        Ok(plan) => plan,
+        Err(e) => return diag::fail(Exit::BadCommandLine, &e.into()),
+    };
+    if args.print_plan {
+        diag::say(&plan.to_string());
+        return Exit::Passed;
+    }
+    let signals = Signals::listen();
+    let built = match signals.engine().await {
+        Ok((runtime, _)) => image::build_etcd(&plan, runtime.as_ref(), &env::cache_dir(), &signals.stop, &show).await,
+        Err(e) => return diag::fail(signals.or(Exit::BadEnvironment), &e.into()),
+    };
+    finish(built, &signals, |_| format!("with etcd {}", plan.version))
+}
+
+fn finish(built: Result<Built, ImageError>, signals: &Signals, with: impl Fn(&Built) -> String) -> Exit {
     match built {
         Ok(built) => {
             let how = if built.reused { "is there already" } else { "is built" };
-            diag::say(&format!("{} {how}, with {}", built.node, built.load_balancer));
+            diag::say(&format!("{} {how}, {}", built.node, with(&built)));
             if built.left.is_empty() {
                 return Exit::Passed;
             }
             diag::say(&format!("error: could not remove {}", built.left.join("; ")));
             Exit::Left
         }
-        Err(e) => diag::fail(exit(&e, &signals), &e.into()),
+        Err(e) => diag::fail(exit(&e, signals), &e.into()),
     }
 }
 

@@ -39,6 +39,9 @@ pub(super) async fn world(
         cluster::refuse_taken(topology, runtime.as_ref()).await?;
         chosen = images(&plan.cluster, topology, args, runtime.as_ref()).await?;
     }
+    if topology.etcd.is_some() && (args.kubeadm.is_some() || args.kubelet.is_some()) {
+        return Err(anyhow!("{} is etcd alone: --kubeadm and --kubelet would be ignored", plan.file));
+    }
     for path in [&args.kubeadm, &args.kubelet, &args.etcd].into_iter().flatten() {
         check_binary(path)?;
     }
@@ -62,8 +65,12 @@ pub(super) async fn world(
 
 /// Tells what may be wrong with the choice of images.
 pub(super) fn doubts(world: &World) {
-    if !world.images.node.is_empty() && world.images.kubernetes.is_none() {
-        let text = format!("image {} carries no label of joinder's: is it a node image?", world.images.node);
+    let (is_told, what) = match world.topology.etcd {
+        Some(_) => (world.images.etcd.is_some(), "an image of etcd"),
+        None => (world.images.kubernetes.is_some(), "a node image"),
+    };
+    if !world.images.node.is_empty() && !is_told {
+        let text = format!("image {} carries no label of joinder's: is it {what}?", world.images.node);
         world.events.tell(Event::Warning { text });
     }
 }
@@ -83,7 +90,7 @@ pub(super) fn started(turn: &Turn<'_>, world: &World, (index, of): (usize, usize
         folder: folder.to_owned(),
         file: plan.file.clone(),
         summary: plan.summary.clone(),
-        tasks: workflow::outline(&plan.tasks),
+        tasks: workflow::outline(&plan.tasks, plan.topology.etcd.as_ref()),
         image: world.images.node.clone(),
         kubernetes: world.images.kubernetes.clone().unwrap_or_default(),
         etcd: world.images.etcd.clone().unwrap_or_default(),
@@ -94,6 +101,7 @@ pub(super) fn started(turn: &Turn<'_>, world: &World, (index, of): (usize, usize
 async fn images(spec: &ClusterSpec, topology: &Topology, args: &NodeArgs, runtime: &dyn Runtime) -> anyhow::Result<Images> {
     let image = match args.image.as_ref().or(spec.image.as_ref()) {
         Some(name) => find::named(runtime, name).await?,
+        None if topology.etcd.is_some() => find::etcd_image(runtime, spec.etcd.version.as_deref()).await?,
         None => find::node_image(runtime, spec.kubernetes.as_deref(), spec.etcd.version.as_deref()).await?,
     };
     let of = |key: &str| image.labels.get(key).cloned();

@@ -23,7 +23,7 @@ use crate::workflow::{Plan, PlannedTask, Step};
 pub(super) async fn cluster(args: CreateArgs) -> Exit {
     let spec = ClusterSpec {
         kubernetes: args.kubernetes.clone(),
-        etcd: EtcdSpec { version: args.etcd_version.clone() },
+        etcd: EtcdSpec { version: args.etcd_version.clone(), ..EtcdSpec::default() },
         control_planes: Some(args.control_plane_nodes),
         workers: args.worker_nodes,
         load_balancer: args.external_load_balancer.then_some(true),

@@ -53,6 +53,7 @@ async fn dispatch(cli: Cli) -> Exit {
         Command::Lint(args) => lint::lint(&args),
         Command::Schema => schema::schema(),
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
+        Command::Build(Build::EtcdImage(args)) => build::etcd_image(args).await,
         Command::Create(Create::Cluster(args)) => create::cluster(args).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
@@ -72,7 +73,8 @@ async fn dispatch(cli: Cli) -> Exit {
         Command::Version(args) => version::version(&args).await,
         Command::Completion(args) => manual::completion(args.shell),
         Command::Man(args) => manual::man(&args.dir),
-        Command::Agent => serve().await,
+        Command::Agent { idle: false } => serve().await,
+        Command::Agent { idle: true } => idle().await,
     }
 }
 
@@ -81,6 +83,14 @@ async fn serve() -> Exit {
     match crate::agent::serve(tokio::io::stdin(), tokio::io::stdout()).await {
         Ok(()) => Exit::Passed,
         Err(e) => diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("the agent cannot read its input")),
+    }
+}
+
+/// The first process of a container without a system.
+async fn idle() -> Exit {
+    match crate::agent::idle().await {
+        Ok(()) => Exit::Passed,
+        Err(e) => diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("signals cannot be listened to")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::cluster::EtcdAlone;
 use crate::expect;
 use crate::image::default_versions;
 use crate::spec::Discovery;
@@ -25,7 +26,14 @@ pub(super) fn describe(plan: &Plan) -> String {
         Discovery::File => "file",
         Discovery::Token => "token",
     };
-    let _ = write!(text, "\n  Kubernetes {kubernetes}{etcd}{image}, discovery by {discovery}\n  nodes: {}{balancer}\n", nodes.join(" "));
+    let what = match &topology.etcd {
+        Some(_) => format!("etcd {} alone{image}", spec.etcd.version.as_deref().unwrap_or(default_versions::ETCD)),
+        None => format!("Kubernetes {kubernetes}{etcd}{image}, discovery by {discovery}"),
+    };
+    let _ = write!(text, "\n  {what}\n  nodes: {}{balancer}\n", nodes.join(" "));
+    for (name, value) in topology.etcd.iter().flat_map(|etcd| &etcd.args) {
+        let _ = writeln!(text, "  etcd --{name}={value}");
+    }
     for warning in &topology.warnings {
         let _ = writeln!(text, "  warning: {warning}");
     }
@@ -37,17 +45,17 @@ pub(super) fn describe(plan: &Plan) -> String {
         let _ = writeln!(text, "  not judged: {}", off.join(", "));
     }
     for task in &plan.tasks {
-        describe_task(task, "  ", &mut text);
+        describe_task(task, topology.etcd.as_ref(), "  ", &mut text);
     }
     text
 }
 
 /// A task, and those of a group below it.
-fn describe_task(task: &PlannedTask, indent: &str, text: &mut String) {
+fn describe_task(task: &PlannedTask, etcd: Option<&EtcdAlone>, indent: &str, text: &mut String) {
     let force = if task.force { ", also after a failure" } else { "" };
     let ignored = if task.ignore_error { ", its failure ignored" } else { "" };
     let when = task.when.as_ref().map(|when| format!(", only with {when}")).unwrap_or_default();
-    let (index, name, what) = (task.index, &task.name, workflow::describe(&task.step));
+    let (index, name, what) = (task.index, &task.name, workflow::describe(&task.step, etcd));
     let _ = writeln!(text, "{indent}{index}. {name}: {what} (at most {}{force}{ignored}{when})", human(task.limit));
     for fault in &task.faults {
         let _ = writeln!(text, "{indent}   fault {}", workflow::describe_fault(fault));
@@ -57,7 +65,7 @@ fn describe_task(task: &PlannedTask, indent: &str, text: &mut String) {
     }
     if let Step::Group { tasks, .. } = &task.step {
         for inner in tasks {
-            describe_task(inner, &format!("{indent}   "), text);
+            describe_task(inner, etcd, &format!("{indent}   "), text);
         }
     }
 }

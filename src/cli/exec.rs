@@ -11,7 +11,7 @@ use super::diag;
 use super::exit::Exit;
 use crate::agent::{AgentError, Output, Pipe};
 use crate::cluster::{self, Absent, Cluster};
-use crate::node::{Node, Role};
+use crate::node::Node;
 use crate::spec::Pick;
 use crate::sys::stop::Stop;
 
@@ -100,10 +100,10 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
 /// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`), kinder's (`@cp*`, `@w1`), or name; several with commas.
 fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Vec<Absent>)> {
     let picks = picks(wanted)?;
-    let control_planes = cluster.control_planes().map(|node| node.index);
-    let down = cluster.absent.iter().filter(|node| node.role == Role::ControlPlane).map(|node| node.index);
+    let members = cluster.with_member().map(|node| node.index);
+    let down = cluster.absent.iter().filter(|node| node.role.has_member()).map(|node| node.index);
     // one that does not run is the first all the same: nobody wants another in its place
-    let first = control_planes.chain(down).min().unwrap_or(0);
+    let first = members.chain(down).min().unwrap_or(0);
     let meant =
         |name: &str, role, index| name == wanted || picks.iter().any(|pick| cluster::means(pick, name, role, index == first) == Some(true));
     let nodes = cluster.nodes.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect();

@@ -1,20 +1,23 @@
 //! Making the nodes of a cluster: network first, then everything at once.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::alone::{self, Start};
 use super::load_balancer::LoadBalancer;
 use super::network;
 use super::topology::{Images, NodePlace, Topology};
 use crate::event::{Bus, Event, Work};
 use crate::node::{BootLimits, Node, NodeError, NodePlan, Overrides, Role, path};
+use crate::pki::{Authority, PkiError};
 use crate::runtime::api::Subnet;
 use crate::runtime::label::{self, Labels, Lifetime};
 use crate::runtime::{ContainerSpec, Fault, Runtime, RuntimeError};
@@ -71,6 +74,9 @@ pub enum CreateError {
     /// A node did not come up.
     #[error(transparent)]
     Node(#[from] NodeError),
+    /// Certificates could not be made.
+    #[error(transparent)]
+    Pki(#[from] PkiError),
     /// Ids and secrets could not be made.
     #[error("cannot read random bytes: {0}")]
     Random(#[from] std::io::Error),
@@ -105,6 +111,8 @@ pub struct Cluster {
     pub etcd_tag: Option<String>,
     /// Its secrets.
     pub secrets: Secrets,
+    /// How its nodes' etcd was last told to start, where etcd is alone.
+    pub starts: Arc<Mutex<BTreeMap<String, Start>>>,
     /// Its nodes that did not run when it was attached to.
     pub absent: Vec<Absent>,
     pub(super) load_balancer: Option<Arc<LoadBalancer>>,
@@ -130,12 +138,22 @@ impl fmt::Display for Absent {
 }
 
 impl Cluster {
-    /// The first control plane.
+    /// The first control plane, or the first node of an etcd alone.
     ///
     /// # Panics
     /// Never: a cluster without a node is not made.
     pub fn first(&self) -> &Arc<Node> {
         &self.nodes[0]
+    }
+
+    /// Is it etcd alone, without Kubernetes?
+    pub fn is_etcd_alone(&self) -> bool {
+        self.first().role == Role::Etcd
+    }
+
+    /// The nodes on which there can be an etcd member, in the order of their indexes.
+    pub fn with_member(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.nodes.iter().filter(|node| node.role.has_member())
     }
 
     /// The control planes in the order of their indexes.
@@ -190,12 +208,13 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
     let labels = creation.labels();
     let secrets = Secrets { token: format!("{}.{}", random::word(6)?, random::word(16)?), certificate_key: random::hex(32)? };
     let subnet = network::create(runtime.as_ref(), &topology.name, topology.subnet, label::with_role(labels.clone(), "network")).await?;
-    let maker = Maker { creation, labels: &labels, subnet };
+    let authority = topology.etcd.as_ref().map(|_| alone::authority(&topology.name)).transpose()?;
+    let maker = Maker { creation, labels: &labels, subnet, authority: authority.as_ref() };
 
     let ports = free_ports(topology.nodes.len() + 1).await?;
     let mut making = JoinSet::new();
     for (place, port) in topology.nodes.iter().zip(&ports) {
-        making.spawn(maker.node(place, *port));
+        making.spawn(maker.node(place, *port)?);
     }
     let balancer = async {
         match (&images.load_balancer, topology.load_balancer) {
@@ -212,6 +231,7 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
     let nodes: Vec<Arc<Node>> = nodes.into_iter().map(|(node, _)| Arc::new(node)).collect();
     let kubernetes = match &images.kubernetes {
         Some(version) => version.clone(),
+        None if topology.etcd.is_some() => String::new(),
         None => String::from_utf8_lossy(&nodes[0].read(path::VERSION).await?).trim().to_owned(),
     };
     events.tell(Event::Worked { work: Work::CreateNodes, on: topology.name.clone(), began, took: Stamp::now().since(began) });
@@ -223,20 +243,29 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         kubernetes,
         etcd_tag: images.etcd.as_ref().map(|v| format!("{v}-0")),
         secrets,
+        starts: Arc::default(),
         absent: Vec::new(),
         load_balancer: balancer.map(|(balancer, _)| Arc::new(balancer)),
     })
 }
 
+/// A node and its port on the host.
+type Made = Result<(Node, u16), CreateError>;
+
 pub(super) struct Maker<'a> {
     pub(super) creation: &'a Creation<'a>,
     pub(super) labels: &'a Labels,
     pub(super) subnet: Subnet,
+    /// Signs for members of an etcd alone.
+    pub(super) authority: Option<&'a Authority>,
 }
 
 impl Maker<'_> {
     /// The work of making one node; owns all it needs, so that the nodes are made side by side.
-    pub(super) fn node(&self, place: &NodePlace, mut port: u16) -> impl Future<Output = Result<(Node, u16), CreateError>> + Send + use<> {
+    ///
+    /// # Errors
+    /// When no certificate can be signed for it.
+    pub(super) fn node(&self, place: &NodePlace, mut port: u16) -> Result<impl Future<Output = Made> + Send + use<>, CreateError> {
         let Creation { topology, images, overrides, limits, runtime, events, stop, .. } = *self.creation;
         let mut labels = label::with_role(self.labels.clone(), place.role.as_str());
         labels.insert(label::INDEX.into(), place.index.to_string());
@@ -258,14 +287,17 @@ impl Maker<'_> {
                 ..ContainerSpec::default()
             },
             overrides: overrides.clone(),
+            files: self.authority.map(|authority| alone::files(authority, &place.name, address)).transpose()?.unwrap_or_default(),
         };
         let limits = BootLimits { containerd: limits.boot, stop: stop.soft.clone() };
         let (runtime, events, stop) = (runtime.clone(), events.clone(), stop.soft.clone());
-        async move {
+        Ok(async move {
             let began = Stamp::now();
             let mut tries = 0;
             loop {
-                plan.container.ports = [(path::API_PORT, port)].into();
+                if plan.role != Role::Etcd {
+                    plan.container.ports = [(path::API_PORT, port)].into();
+                }
                 // A call in flight is never dropped: the engine would carry it out all the same.
                 if stop.is_cancelled() {
                     return Err(CreateError::Stopped);
@@ -286,7 +318,7 @@ impl Maker<'_> {
             events.tell(Event::Worked { work: Work::Boot, on: plan.name.clone(), began: up, took: Stamp::now().since(up) });
             events.tell(Event::NodeUp { node: plan.name, address });
             Ok((node, port))
-        }
+        })
     }
 
     async fn load_balancer(&self, image: &str, mut port: u16) -> Result<(LoadBalancer, u16), CreateError> {

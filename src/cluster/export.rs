@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::create::Cluster;
-use crate::node::{Node, NodeError};
+use crate::node::{Node, NodeError, Role, path};
 use crate::runtime::Fault;
 use crate::sys::redact::Redactor;
 
@@ -38,6 +38,9 @@ impl Cluster {
     }
 }
 
+/// Of a node with etcd alone.
+const ETCD_FOLDERS: &[(&str, &str)] = &[("etcd", path::ETCD_LOGS)];
+
 async fn export_node(node: &Node, dir: PathBuf, redact: &Redactor) -> Vec<String> {
     let mut missing = Vec::new();
     if let Ok(Some(state)) = node.trouble().await {
@@ -46,17 +49,22 @@ async fn export_node(node: &Node, dir: PathBuf, redact: &Redactor) -> Vec<String
     if let Err(e) = fs::create_dir_all(&dir) {
         return vec![format!("{}: {e}", dir.display())];
     }
-    for (file, argv) in COMMANDS {
+    // beside etcd alone there is no system that could be asked
+    let (commands, folders) = match node.role {
+        Role::Etcd => (&[][..], ETCD_FOLDERS),
+        Role::ControlPlane | Role::Worker => (COMMANDS, FOLDERS),
+    };
+    for (file, argv) in commands {
         let kept = match node.run_quietly(argv, LIMIT).await {
             Ok(text) => fs::write(dir.join(file), redact.apply(&text)).map_err(|e| e.to_string()),
             Err(e) => Err(e.to_string()),
         };
         missing.extend(kept.err().map(|why| format!("{}/{file}: {why}", node.name)));
     }
-    for (name, from) in FOLDERS {
+    for (name, from) in folders {
         let kept = match node.read_tar(from).await {
             Ok(tar) => unpack(&tar, &dir.join(name), redact).map_err(|e| e.to_string()),
-            // Before kubeadm has run there are none.
+            // Before kubeadm has run, or etcd was started, there are none.
             Err(NodeError::Engine(e)) if e.is(Fault::NotFound) => Ok(()),
             Err(e) => Err(e.to_string()),
         };

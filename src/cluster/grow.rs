@@ -18,11 +18,11 @@ impl Cluster {
     /// The first error; the others' work is awaited. What was made is still there, with the run's label.
     pub async fn grow(&self, creation: &Creation<'_>, places: &[NodePlace]) -> Result<Self, CreateError> {
         let labels = creation.labels();
-        let maker = Maker { creation, labels: &labels, subnet: Subnet::of(self.first().address) };
+        let maker = Maker { creation, labels: &labels, subnet: Subnet::of(self.first().address), authority: None };
         let ports = free_ports(places.len()).await?;
         let mut making = JoinSet::new();
         for (place, port) in places.iter().zip(ports) {
-            making.spawn(maker.node(place, port));
+            making.spawn(maker.node(place, port)?);
         }
         let made = making.join_all().await.into_iter().collect::<Result<Vec<_>, _>>()?;
         let mut grown = self.clone();

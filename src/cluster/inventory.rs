@@ -59,7 +59,7 @@ pub enum InventoryError {
         others: Vec<String>,
     },
     /// It has no node that runs.
-    #[error("cluster {name:?} has no running control plane: {states}")]
+    #[error("cluster {name:?} has no running control plane or etcd node: {states}")]
     Down {
         /// The name.
         name: String,
@@ -92,7 +92,7 @@ pub async fn clusters(runtime: &dyn Runtime) -> Result<Vec<Found>, RuntimeError>
             load_balancer: None,
         });
         match text(label::ROLE).as_str() {
-            "control-plane" | "worker" => entry.nodes.push(container),
+            role if Role::of(role).is_some() => entry.nodes.push(container),
             LOAD_BALANCER => entry.load_balancer = Some(container),
             _ => {}
         }
@@ -122,7 +122,7 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     let (mut nodes, mut absent) = (Vec::new(), Vec::new());
     let mut host_port = 0;
     for container in &found.nodes {
-        let role = if container.labels.get(label::ROLE).map(String::as_str) == Some("worker") { Role::Worker } else { Role::ControlPlane };
+        let role = container.labels.get(label::ROLE).and_then(|role| Role::of(role)).unwrap_or(Role::ControlPlane);
         let mut leave_out = |state: &str| {
             absent.push(Absent { name: container.name.clone(), role, index: index(container), state: state.to_owned() });
         };
@@ -140,7 +140,7 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
         }
         nodes.push(Arc::new(Node::attach(whole.name.clone(), role, index(&whole), address, runtime, limit).await?));
     }
-    if nodes.first().is_none_or(|n| n.role != Role::ControlPlane) {
+    if nodes.first().is_none_or(|n| !n.role.has_member()) {
         let states: Vec<String> = found.nodes.iter().map(|n| format!("{} {}", n.name, n.state)).collect();
         return Err(InventoryError::Down { name: name.to_owned(), states: states.join(", ") });
     }
@@ -155,10 +155,16 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
         let backends = nodes.iter().filter(|n| n.role == Role::ControlPlane).map(|n| (n.name.clone(), n.address)).collect();
         load_balancer = Some(Arc::new(LoadBalancer::existing(whole.name, runtime.clone(), backends)));
     }
-    let kubernetes = String::from_utf8_lossy(&nodes[0].read(path::VERSION).await.unwrap_or_default()).trim().to_owned();
+    let kubernetes = match nodes[0].role {
+        Role::Etcd => String::new(),
+        Role::ControlPlane | Role::Worker => {
+            String::from_utf8_lossy(&nodes[0].read(path::VERSION).await.unwrap_or_default()).trim().to_owned()
+        }
+    };
     // The secrets of a cluster are kept nowhere: whoever joins a node later makes new ones with kubeadm.
     let secrets = Secrets { token: String::new(), certificate_key: String::new() };
-    Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, absent, load_balancer })
+    let starts = Arc::default();
+    Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, starts, absent, load_balancer })
 }
 
 /// Refuses names that are taken: the cluster's by a cluster or a network (Docker before 25 makes a second network of the same

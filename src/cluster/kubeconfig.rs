@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::create::Cluster;
+use crate::agent::AgentError;
 use crate::node::{NodeError, path};
 use crate::runtime::label::{KUBECONFIG, Labels, RUN};
 use crate::runtime::{Fault, RuntimeError};
@@ -37,6 +38,12 @@ impl Cluster {
     /// # Errors
     /// The engine's, as before `kubeadm init`.
     pub async fn kubeconfig(&self, internal: bool) -> Result<String, NodeError> {
+        if self.is_etcd_alone() {
+            return Err(NodeError::Agent(AgentError::Refused {
+                node: self.first().name.clone(),
+                why: "there is no kubeconfig: the cluster is etcd alone".into(),
+            }));
+        }
         let bytes = match self.first().read(path::ADMIN_CONF).await {
             Err(NodeError::Engine(e)) if e.is(Fault::NotFound) => {
                 let said = format!("kubeadm init has not run there ({})", e.said);

@@ -3,6 +3,7 @@
 //! Networks, addresses, load balancer and readiness live here; what kubeadm does to the nodes does not.
 
 mod admit;
+mod alone;
 mod create;
 mod export;
 mod follow;
@@ -16,6 +17,7 @@ mod remove;
 mod topology;
 
 pub use admit::AdmitError;
+pub use alone::Start;
 pub use create::{Absent, Cluster, CreateError, CreateLimits, Creation, Secrets, create};
 pub use follow::{Followed, Following};
 pub use inventory::{Found, InventoryError, attach, clusters, collect_garbage, find, refuse_taken};
@@ -23,4 +25,4 @@ pub use kubeconfig::KubeconfigError;
 pub use network::{RANGE, free_subnets, span};
 pub use pick::means;
 pub use remove::{Gone, remove};
-pub use topology::{DEFAULT_NAME, Images, NodePlace, Topology, TopologyError};
+pub use topology::{DEFAULT_NAME, EtcdAlone, Images, NodePlace, Topology, TopologyError};

@@ -10,10 +10,11 @@ pub fn means(pick: &Pick, name: &str, role: Role, first: bool) -> Option<bool> {
         Pick::All => true,
         Pick::First => first,
         Pick::ControlPlanes => role == Role::ControlPlane,
-        Pick::Secondaries => role == Role::ControlPlane && !first,
+        Pick::Secondaries => role.has_member() && !first,
         Pick::Workers => role == Role::Worker,
         Pick::ControlPlane(n) => nth(Role::ControlPlane, *n),
         Pick::Worker(n) => nth(Role::Worker, *n),
+        Pick::Etcd(n) => nth(Role::Etcd, *n),
         Pick::Name(wanted) => name == wanted,
         Pick::Leader | Pick::Followers | Pick::Learner => return None,
     })
@@ -33,6 +34,9 @@ mod tests {
             (Pick::Worker(2), "a-worker-2", worker, false, Some(true)),
             (Pick::Secondaries, "a-control-plane-1", control_plane, true, Some(false)),
             (Pick::Secondaries, "a-control-plane-2", control_plane, false, Some(true)),
+            (Pick::Etcd(2), "a-etcd-2", Role::Etcd, false, Some(true)),
+            (Pick::ControlPlanes, "a-etcd-2", Role::Etcd, false, Some(false)),
+            (Pick::Secondaries, "a-etcd-2", Role::Etcd, false, Some(true)),
             (Pick::Leader, "a-control-plane-1", control_plane, true, None),
         ] {
             assert_eq!(means(&pick, name, role, first), meant, "{pick} {name}");

@@ -1,5 +1,6 @@
 //! From what was asked for to what is decided: names, roles, addresses. Pure.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use thiserror::Error;
@@ -43,8 +44,29 @@ pub struct Topology {
     pub subnet: Option<Subnet>,
     /// How joining nodes find the cluster.
     pub discovery: Discovery,
+    /// etcd alone, without Kubernetes.
+    pub etcd: Option<EtcdAlone>,
     /// Things to warn about.
     pub warnings: Vec<String>,
+}
+
+/// How the members of an etcd alone run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EtcdAlone {
+    /// How many it is founded with: the first nodes.
+    pub members: u8,
+    /// Flags and their values.
+    pub args: Vec<(String, String)>,
+    /// Environment.
+    pub env: BTreeMap<String, String>,
+}
+
+impl EtcdAlone {
+    fn of(spec: &ClusterSpec) -> Option<Self> {
+        let args = spec.etcd.args.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+        let env = spec.etcd.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+        spec.etcd.members.map(|members| Self { members, args, env })
+    }
 }
 
 /// A node's place in the cluster.
@@ -76,6 +98,17 @@ pub enum TopologyError {
     /// No control plane.
     #[error("controlPlanes: 0 control planes make no cluster: ask for at least 1")]
     NoControlPlane,
+    /// No founding member.
+    #[error("etcd.members: 0 members make no etcd: ask for at least 1")]
+    NoMember,
+    /// Fewer nodes than members.
+    #[error("etcd.nodes: {members} members need as many nodes, and there are {nodes}")]
+    FewNodes {
+        /// Founding members.
+        members: u8,
+        /// Nodes.
+        nodes: u8,
+    },
     /// Too many nodes.
     #[error("{asked} nodes do not fit into one cluster: at most {}", Topology::MOST_NODES)]
     TooMany {
@@ -120,12 +153,17 @@ impl Topology {
     /// Every problem that was found.
     pub fn of(spec: &ClusterSpec, name: Option<&str>) -> Result<Self, Vec<TopologyError>> {
         let name = name.or(spec.name.as_deref()).unwrap_or(DEFAULT_NAME).to_owned();
-        let control_planes = spec.control_planes.unwrap_or(1);
+        let etcd = EtcdAlone::of(spec);
+        let control_planes = if etcd.is_some() { 0 } else { spec.control_planes.unwrap_or(1) };
+        let members = etcd.as_ref().map_or(0, |etcd| spec.etcd.nodes.unwrap_or(etcd.members));
         let mut errors = Vec::new();
-        if control_planes == 0 {
-            errors.push(TopologyError::NoControlPlane);
+        match &etcd {
+            None if control_planes == 0 => errors.push(TopologyError::NoControlPlane),
+            Some(EtcdAlone { members: 0, .. }) => errors.push(TopologyError::NoMember),
+            Some(etcd) if members < etcd.members => errors.push(TopologyError::FewNodes { members: etcd.members, nodes: members }),
+            None | Some(_) => {}
         }
-        let asked = u16::from(control_planes) + u16::from(spec.workers);
+        let asked = u16::from(control_planes) + u16::from(spec.workers) + u16::from(members);
         if asked > Self::MOST_NODES {
             errors.push(TopologyError::TooMany { asked });
         }
@@ -141,8 +179,8 @@ impl Topology {
             let name = name.clone();
             (1..=count).map(move |n| NodePlace { name: format!("{name}-{}-{n}", role.as_str()), role, index: before.saturating_add(n) })
         };
-        let nodes: Vec<NodePlace> =
-            places(Role::ControlPlane, control_planes, 0).chain(places(Role::Worker, spec.workers, control_planes)).collect();
+        let with_kubernetes = places(Role::ControlPlane, control_planes, 0).chain(places(Role::Worker, spec.workers, control_planes));
+        let nodes: Vec<NodePlace> = with_kubernetes.chain(places(Role::Etcd, members, control_planes)).collect();
         if let Some(longest) = nodes.iter().max_by_key(|n| n.name.len()).filter(|n| n.name.len() > LONGEST_NAME) {
             let most = (LONGEST_NAME + name.len()).saturating_sub(longest.name.len());
             errors.push(TopologyError::LongName { name: name.clone(), most, node: longest.name.clone() });
@@ -151,14 +189,14 @@ impl Topology {
             return Err(errors);
         }
         let mut warnings = Vec::new();
-        if control_planes.is_multiple_of(2) {
+        if etcd.is_none() && control_planes.is_multiple_of(2) {
             warnings.push(format!(
                 "{control_planes} control planes: an even number of etcd voters bears no more failures than {} do",
                 control_planes - 1
             ));
         }
-        let load_balancer = spec.load_balancer.unwrap_or(control_planes > 1);
-        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, warnings })
+        let load_balancer = etcd.is_none() && spec.load_balancer.unwrap_or(control_planes > 1);
+        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, warnings })
     }
 
     /// With so many nodes of each role: new ones count on behind those that are there, the highest numbers go. Returns the
@@ -257,6 +295,21 @@ mod tests {
             ]
         );
         assert!(topology.load_balancer && topology.warnings.is_empty());
+    }
+
+    #[test]
+    fn etcd_alone_has_nodes_for_members_that_come_later() {
+        let etcd = |members, nodes| ClusterSpec {
+            etcd: crate::spec::EtcdSpec { members: Some(members), nodes, ..Default::default() },
+            ..ClusterSpec::default()
+        };
+        let topology = Topology::of(&etcd(1, Some(3)), Some("x")).expect("fine");
+        let nodes: Vec<String> = topology.nodes.iter().map(|n| format!("{}={}", n.name, n.index)).collect();
+        assert_eq!(nodes, ["x-etcd-1=1", "x-etcd-2=2", "x-etcd-3=3"]);
+        assert!(!topology.load_balancer && topology.warnings.is_empty());
+        assert_eq!(Topology::of(&etcd(2, None), None).expect("fine").nodes.len(), 2);
+        assert_eq!(Topology::of(&etcd(0, None), None), Err(vec![TopologyError::NoMember]));
+        assert_eq!(Topology::of(&etcd(3, Some(2)), None), Err(vec![TopologyError::FewNodes { members: 3, nodes: 2 }]));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! One member's view, asked of that member alone.
 
-use std::path::Path;
 use std::time::Duration;
 
-use etcd_client::{Certificate, ConnectOptions, GetOptions, Identity, TlsOptions};
+use etcd_client::{Certificate, ConnectOptions, GetOptions, Identity, MemberAddOptions, TlsOptions};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::time::timeout;
 
 use super::error::{EtcdError, Kind};
@@ -11,6 +11,11 @@ use crate::event::{Member, MemberId, MemberStatus, Notice};
 
 /// A key that nobody writes: reading it linearizably costs a round trip to the leader and nothing else.
 const NO_KEY: &str = "joinder/no-such-key";
+
+/// Where entries go that are written only so that there are some.
+const FILL: &str = "joinder/fill/";
+/// How many of them are written at once.
+const AT_ONCE: usize = 16;
 
 /// PEM files of a client of etcd.
 #[derive(Clone, Debug)]
@@ -21,13 +26,13 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Reads kubeadm's health check certificate below `pki` (`/etc/kubernetes/pki`).
+    /// Reads the files.
     ///
     /// # Errors
-    /// When a file cannot be read, as before `kubeadm init` has written them.
-    pub fn of_kubeadm(pki: &Path) -> std::io::Result<Self> {
-        let read = |name: &str| std::fs::read(pki.join("etcd").join(name));
-        Ok(Self { ca: read("ca.crt")?, cert: read("healthcheck-client.crt")?, key: read("healthcheck-client.key")? })
+    /// When one cannot be read, as before `kubeadm init` has written them; it is named.
+    pub fn read(ca: &str, cert: &str, key: &str) -> std::io::Result<Self> {
+        let read = |file: &str| std::fs::read(file).map_err(|e| std::io::Error::new(e.kind(), format!("{file}: {e}")));
+        Ok(Self { ca: read(ca)?, cert: read(cert)?, key: read(key)? })
     }
 }
 
@@ -65,13 +70,7 @@ impl Client {
         let op = "read the member list";
         let mut inner = self.inner.clone();
         let answer = self.limited(op, inner.member_list()).await?;
-        let mut members: Vec<Member> = answer
-            .members()
-            .iter()
-            .map(|m| Member { id: MemberId(m.id()), name: m.name().to_owned(), peer_urls: m.peer_urls().to_vec(), learner: m.is_learner() })
-            .collect();
-        members.sort();
-        Ok(members)
+        Ok(plain(answer.members()))
     }
 
     /// The member list, at least as fresh as the moment of the call: a linearizable read on the same member first, which
@@ -126,6 +125,60 @@ impl Client {
         })
     }
 
+    /// Adds a member, and returns the list behind it as the one that is asked has it.
+    ///
+    /// # Errors
+    /// [`Kind::Refused`] with etcd's words; [`Kind::Late`] where it may have been added.
+    pub async fn add_member(&mut self, peer_url: &str, learner: bool) -> Result<Vec<Member>, EtcdError> {
+        let mut inner = self.inner.clone();
+        let options = if learner { MemberAddOptions::new().with_is_learner() } else { MemberAddOptions::new() };
+        let answer = self.limited("add a member by way", inner.member_add([peer_url], Some(options))).await?;
+        Ok(plain(answer.member_list()))
+    }
+
+    /// Makes a learner a voter; returns the list behind it.
+    ///
+    /// # Errors
+    /// As [`Client::add_member`].
+    pub async fn promote_member(&mut self, id: MemberId) -> Result<Vec<Member>, EtcdError> {
+        let mut inner = self.inner.clone();
+        let answer = self.limited("promote a member by way", inner.member_promote(id.0)).await?;
+        Ok(plain(answer.members()))
+    }
+
+    /// Removes a member; returns the list behind it.
+    ///
+    /// # Errors
+    /// As [`Client::add_member`].
+    pub async fn remove_member(&mut self, id: MemberId) -> Result<Vec<Member>, EtcdError> {
+        let mut inner = self.inner.clone();
+        let answer = self.limited("remove a member by way", inner.member_remove(id.0)).await?;
+        Ok(plain(answer.members()))
+    }
+
+    /// Gives a member another peer URL; returns the list behind it.
+    ///
+    /// # Errors
+    /// As [`Client::add_member`].
+    pub async fn update_member(&mut self, id: MemberId, peer_url: &str) -> Result<Vec<Member>, EtcdError> {
+        let mut inner = self.inner.clone();
+        let answer = self.limited("update a member by way", inner.member_update(id.0, [peer_url.to_owned()])).await?;
+        Ok(plain(answer.members()))
+    }
+
+    /// Writes so many entries of this size under [`FILL`], some at once, each another key.
+    ///
+    /// # Errors
+    /// The first failure; the others in flight are given up.
+    pub async fn fill(&mut self, entries: u32, size: usize) -> Result<(), EtcdError> {
+        let value = vec![b'x'; size];
+        let put = |at: u32| {
+            let (mut inner, value, this) = (self.inner.clone(), value.clone(), &*self);
+            async move { this.limited("put an entry by way", inner.put(format!("{FILL}{at:08}"), value, None)).await.map(drop) }
+        };
+        stream::iter(0..entries).map(put).buffer_unordered(AT_ONCE).try_collect().await
+    }
+
     async fn limited<T>(&self, op: &'static str, call: impl Future<Output = Result<T, etcd_client::Error>>) -> Result<T, EtcdError> {
         match timeout(self.limit, call).await {
             Ok(Ok(answer)) => Ok(answer),
@@ -133,4 +186,17 @@ impl Client {
             Err(_) => Err(EtcdError::late(op, &self.endpoint)),
         }
     }
+}
+
+/// Members as plain types, by id.
+fn plain(members: &[etcd_client::Member]) -> Vec<Member> {
+    let plain = |m: &etcd_client::Member| Member {
+        id: MemberId(m.id()),
+        name: m.name().to_owned(),
+        peer_urls: m.peer_urls().to_vec(),
+        learner: m.is_learner(),
+    };
+    let mut members: Vec<Member> = members.iter().map(plain).collect();
+    members.sort();
+    members
 }

@@ -7,11 +7,13 @@ use crate::observe::{Life, Noise, Record};
 use crate::spec::{Promotion, PromotionStart};
 use crate::sys::clock::{Stamp, human};
 
-/// Judges each member that was announced between `from` and `to`. Each moment may have come as much earlier as the looks are apart;
+/// Judges each member that was announced or promoted between `from` and `to`. Each moment may have come as much earlier as the looks are apart;
 /// where that could change the verdict it is undecided. So it is where there is too much noise to tell times.
 pub fn promotion(wanted: &Promotion, record: &Record, from: Stamp, to: Stamp) -> Vec<Judgement> {
     let within = |at: Stamp| from <= at && at <= to;
-    let announced: Vec<&Life> = record.lives.values().filter(|l| l.sight(Moment::Announced).is_some_and(|s| within(s.at))).collect();
+    let seen = |life: &Life, moment| life.sight(moment).is_some_and(|sight| within(sight.at));
+    let announced: Vec<&Life> =
+        record.lives.values().filter(|life| seen(life, Moment::Announced) || seen(life, Moment::Promoted)).collect();
     let words = describe(wanted);
     let noise = record.measures.noise(from, to);
     if announced.is_empty() {

@@ -22,7 +22,7 @@ use crate::sys::stop::Stop;
 /// Room that a stage takes in the cache folder, in bytes, with what it needs meanwhile.
 const ROOTFS_BYTES: u64 = 1500 << 20;
 const KUBERNETES_BYTES: u64 = 800 << 20;
-const TOOL_BYTES: u64 = 120 << 20;
+pub(super) const TOOL_BYTES: u64 = 120 << 20;
 const NODE_BYTES: u64 = 3500 << 20;
 
 /// What a build says while it works.
@@ -171,7 +171,7 @@ async fn parts(plan: &ImagePlan, cache: &Cache, stop: &Stop, say: &Say<'_>) -> R
     let tools = async {
         let mut folders = Vec::new();
         for (component, version) in wanted {
-            let made = go_stage(plan, cache, (component, version), &part, say).await;
+            let made = go_stage(known(plan, component.name())?, cache, (component, version), &part, say).await;
             folders.push(made.inspect_err(|_| part.soft.cancel())?);
         }
         Ok(folders)
@@ -201,14 +201,13 @@ async fn rootfs_stage(plan: &ImagePlan, cache: &Cache, stop: &Stop, say: &Say<'_
 }
 
 /// The folder with a component's binaries.
-async fn go_stage(
-    plan: &ImagePlan,
+pub(super) async fn go_stage(
+    stage: &Stage,
     cache: &Cache,
     (component, version): (Component, &Version),
     stop: &Stop,
     say: &Say<'_>,
 ) -> Result<PathBuf, ImageError> {
-    let stage = known(plan, component.name())?;
     if let Some(taken) = &stage.taken {
         return Ok(taken.clone());
     }
@@ -238,7 +237,7 @@ async fn images(job: &Job<'_>, parts: &Parts, dir: &Path, say: &Say<'_>, litter:
     Ok(load_balancer)
 }
 
-async fn timed<T>(stage: &'static str, say: &Say<'_>, work: impl Future<Output = Result<T, ImageError>>) -> Result<T, ImageError> {
+pub(super) async fn timed<T>(stage: &'static str, say: &Say<'_>, work: impl Future<Output = Result<T, ImageError>>) -> Result<T, ImageError> {
     let began = Stamp::now();
     say(Progress::Started { stage });
     let made = work.await?;
@@ -246,18 +245,18 @@ async fn timed<T>(stage: &'static str, say: &Say<'_>, work: impl Future<Output =
     Ok(made)
 }
 
-async fn named(runtime: &dyn Runtime, name: &str) -> Result<Option<Image>, ImageError> {
+pub(super) async fn named(runtime: &dyn Runtime, name: &str) -> Result<Option<Image>, ImageError> {
     runtime.image(name).await.map_err(ImageError::engine("look for the image"))
 }
 
 /// Names of the images of this kind that were built from this plan.
-async fn with_plan(runtime: &dyn Runtime, kind: &str, digest: &str) -> Result<Vec<String>, ImageError> {
+pub(super) async fn with_plan(runtime: &dyn Runtime, kind: &str, digest: &str) -> Result<Vec<String>, ImageError> {
     let labels = [format!("{IMAGE}={kind}"), format!("{PLAN}={digest}")];
     Ok(find::all(runtime, &labels).await?.into_iter().flat_map(|image| image.tags).collect())
 }
 
 /// Removes the image that had the name before, unless a container still needs it.
-async fn forget(runtime: &dyn Runtime, replaced: Option<Image>) {
+pub(super) async fn forget(runtime: &dyn Runtime, replaced: Option<Image>) {
     let Some(old) = replaced.filter(|image| image.labels.contains_key(PLAN)) else { return };
     if let Ok(Some(image)) = runtime.image(&old.id).await
         && image.tags.is_empty()

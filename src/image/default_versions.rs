@@ -17,10 +17,14 @@ pub const DEBIAN: &str = "trixie";
 
 /// Name of node images, without the tag.
 pub const NODE_NAME: &str = "joinder/node";
+/// Name of images with etcd alone, without the tag.
+pub const ETCD_NAME: &str = "joinder/etcd";
 /// Name of load balancer images, without the tag.
 pub const LOAD_BALANCER_NAME: &str = "joinder/load-balancer";
 /// What [`crate::runtime::label::IMAGE`] says of a node image.
 pub const NODE: &str = "node";
+/// What [`crate::runtime::label::IMAGE`] says of an image with etcd alone.
+pub const ETCD_ALONE: &str = "etcd";
 /// What [`crate::runtime::label::IMAGE`] says of a load balancer image.
 pub const LOAD_BALANCER: &str = "load-balancer";
 /// Where the load balancer reads its configuration.

@@ -1,8 +1,13 @@
 //! What a build leaves in the engine while it works, and how it goes away again.
 
+use std::path::Path;
+
 use futures_util::StreamExt;
 
+use super::archive::{self, Config};
 use super::error::ImageError;
+use super::layer::Layer;
+use super::rootfs::blocking;
 use crate::runtime::label::{self, Labels, Lifetime, OWNER, ROLE};
 use crate::runtime::{Runtime, RuntimeError};
 use crate::sys::owner::Owner;
@@ -79,6 +84,25 @@ pub(crate) fn with_left<T>(result: Result<T, ImageError>, left: Vec<String>) -> 
         Err(error) if left.is_empty() => Err(error),
         Err(error) => Err(ImageError::Left { error: Box::new(error), left }),
     }
+}
+
+/// Writes an image's archive and loads it into the engine; returns the image's id.
+pub(crate) async fn load(
+    runtime: &dyn Runtime,
+    stop: &Stop,
+    dir: &Path,
+    (name, config, layers): (&str, Config, Vec<Layer>),
+) -> Result<String, ImageError> {
+    let path = dir.join("image.tar");
+    let (to, tag) = (path.clone(), name.to_owned());
+    let write = "write the image archive";
+    let id = blocking(write, move || archive::write(&to, &tag, &config, &layers).map_err(ImageError::io(write, &to))).await?;
+    if stop.soft.is_cancelled() {
+        return Err(ImageError::Stopped { stage: "load the image into the engine".into() });
+    }
+    runtime.load(&path).await.map_err(ImageError::engine("load the image into the engine"))?;
+    std::fs::remove_file(&path).map_err(ImageError::io("remove", &path))?;
+    Ok(id)
 }
 
 /// Runs a command in a container to its end; its exit code and what it wrote.

@@ -1,6 +1,6 @@
 //! Images that are in the engine, chosen by their labels and never by their names.
 
-use super::default_versions::{self, LOAD_BALANCER, NODE};
+use super::default_versions::{self, ETCD_ALONE, LOAD_BALANCER, NODE};
 use super::error::ImageError;
 use super::version::Version;
 use crate::runtime::label::{CREATED, ETCD, IMAGE, KUBERNETES};
@@ -23,6 +23,19 @@ pub async fn node_image(runtime: &dyn Runtime, kubernetes: Option<&str>, etcd: O
             what: format!("node image with Kubernetes {kubernetes}{and}"),
             command: format!("joinder build node-image --kubernetes {kubernetes}{option}"),
         }
+    })
+}
+
+/// The newest image with this etcd and nothing else, however its version is written; with the default one where none is named.
+///
+/// # Errors
+/// [`ImageError::Missing`] with the command that builds it; [`ImageError::Engine`].
+pub async fn etcd_image(runtime: &dyn Runtime, version: Option<&str>) -> Result<Image, ImageError> {
+    let version = Version::parse("etcd version", version.unwrap_or(default_versions::ETCD), default_versions::ETCD)?;
+    let labels = [format!("{IMAGE}={ETCD_ALONE}"), format!("{ETCD}={version}")];
+    newest(runtime, &labels).await?.ok_or_else(|| ImageError::Missing {
+        what: format!("image with etcd {version} alone"),
+        command: format!("joinder build etcd-image --version {version}"),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Node images: where the binaries come from, the component images beside them, the cache, and how images are found again.
+//! Node images, and those of etcd alone: where the binaries come from, the component images beside them, the cache, and how images are found again.
 //!
 //! Nothing here starts a cluster or knows how nodes are wired.
 
@@ -14,6 +14,7 @@ mod dir;
 mod embedded;
 mod engine;
 pub mod error;
+mod etcd;
 pub mod find;
 mod golang;
 mod gomod;
@@ -28,5 +29,6 @@ pub mod version;
 
 pub use build::{Built, Progress, build};
 pub use error::ImageError;
+pub use etcd::{EtcdPlan, build_etcd};
 pub use plan::ImagePlan;
 pub use request::{EtcdSource, ImageRequest, Source};

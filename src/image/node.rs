@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::archive::{self, Config, PATH};
+use super::archive::{Config, PATH};
 use super::build::Job;
 use super::components::{self, Names, Parts};
 use super::embedded::{CONTAINERD, NODE_FILES};
@@ -143,14 +143,7 @@ async fn layer(
 
 /// Writes an image's archive and loads it into the engine.
 pub(crate) async fn load(job: &Job<'_>, dir: &Path, name: &str, config: Config, layers: Vec<Layer>) -> Result<String, ImageError> {
-    let path = dir.join("image.tar");
-    let (to, tag) = (path.clone(), name.to_owned());
-    let write = "write the image archive";
-    let id = blocking(write, move || archive::write(&to, &tag, &config, &layers).map_err(ImageError::io(write, &to))).await?;
-    job.check("load the image into the engine")?;
-    job.runtime.load(&path).await.map_err(ImageError::engine("load the image into the engine"))?;
-    std::fs::remove_file(&path).map_err(ImageError::io("remove", &path))?;
-    Ok(id)
+    engine::load(job.runtime, job.stop, dir, (name, config, layers)).await
 }
 
 /// The same in every node image.

@@ -121,7 +121,7 @@ fn coredns_for(kubernetes: &Version) -> Result<Version, ImageError> {
 }
 
 /// A path may name the folder or the `etcd` in it.
-fn etcd_folder(path: &Path) -> PathBuf {
+pub(super) fn etcd_folder(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|_| path.is_file()).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
     parent.unwrap_or(path).to_owned()
 }
@@ -135,7 +135,7 @@ fn rootfs_stage(arch: &str) -> Stage {
     }
 }
 
-fn go_stage(component: Component, version: &Version, arch: &str) -> Stage {
+pub(super) fn go_stage(component: Component, version: &Version, arch: &str) -> Stage {
     let (name, at) = (component.name(), version.tagged());
     // the date of a version is fixed with the version, so a placeholder is enough
     let flags = component.linker_flags(version, "DATE");
@@ -148,7 +148,7 @@ fn go_stage(component: Component, version: &Version, arch: &str) -> Stage {
     Stage { name, key: key(&["go", name, &at, arch, &flags, &packages.join(","), &files]), what, taken: None }
 }
 
-fn dir_stage(component: Component, found: &Found) -> Stage {
+pub(super) fn dir_stage(component: Component, found: &Found) -> Stage {
     let mut parts = vec!["dir", component.name()];
     parts.extend(found.digests.iter().flat_map(|(name, digest)| [name.as_str(), digest.as_str()]));
     Stage {
@@ -172,7 +172,7 @@ fn node_digest(stages: &[Stage], kubernetes: &Version, etcd: &Version) -> String
 }
 
 /// SHA-256 over parts, each with its length before it, so that no two lists of parts read the same.
-fn key(parts: &[&str]) -> String {
+pub(super) fn key(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
@@ -182,7 +182,7 @@ fn key(parts: &[&str]) -> String {
 }
 
 /// A name as engines take it, with `:latest` where it has no tag.
-fn full_name(name: &str) -> Result<String, ImageError> {
+pub(super) fn full_name(name: &str) -> Result<String, ImageError> {
     let (repository, tag) = match name.rsplit_once(':') {
         Some((repository, tag)) if !tag.contains('/') => (repository, tag),
         _ => (name, "latest"),

@@ -12,9 +12,9 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::files::{self, Overrides};
+use super::files::{self, NodeFile, Overrides};
 use super::{flags, path};
-use crate::agent::{self, Agent, AgentError, Call, Output, Said};
+use crate::agent::{self, Agent, AgentError, Call, EtcdAccess, Output, Said};
 use crate::runtime::{ContainerSpec, Runtime, RuntimeError, api};
 use crate::sys::wait::{Look, Patience, WaitError, wait};
 
@@ -26,6 +26,8 @@ pub enum Role {
     ControlPlane,
     /// Runs pods only.
     Worker,
+    /// Runs an etcd member and nothing else.
+    Etcd,
 }
 
 impl Role {
@@ -34,7 +36,21 @@ impl Role {
         match self {
             Self::ControlPlane => "control-plane",
             Self::Worker => "worker",
+            Self::Etcd => "etcd",
         }
+    }
+
+    /// Can there be an etcd member on it?
+    pub fn has_member(self) -> bool {
+        match self {
+            Self::ControlPlane | Self::Etcd => true,
+            Self::Worker => false,
+        }
+    }
+
+    /// The role that a label or a part of a name tells.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::ControlPlane, Self::Worker, Self::Etcd].into_iter().find(|role| role.as_str() == word)
     }
 }
 
@@ -57,6 +73,8 @@ pub struct NodePlan {
     pub container: ContainerSpec,
     /// The user's own binaries.
     pub overrides: Overrides,
+    /// Files beside joinder's own.
+    pub files: Vec<NodeFile>,
 }
 
 /// How long a node may take to come up.
@@ -142,9 +160,17 @@ impl Node {
     /// [`NodeError::Engine`] or [`NodeError::Files`]; the container may then be there.
     pub async fn create(plan: &NodePlan, runtime: &Arc<dyn Runtime>) -> Result<(), NodeError> {
         let mut spec = plan.container.clone();
-        flags::unprivileged(&mut spec);
-        let tar = files::archive(plan.index, plan.gateway, &plan.others, &plan.overrides)
-            .map_err(|source| NodeError::Files { node: plan.name.clone(), source })?;
+        let packed = match plan.role {
+            Role::ControlPlane | Role::Worker => {
+                flags::unprivileged(&mut spec);
+                files::archive(plan.index, plan.gateway, &plan.others, &plan.overrides, &plan.files)
+            }
+            Role::Etcd => {
+                flags::etcd_alone(&mut spec);
+                files::archive_of_etcd(&plan.overrides, &plan.files)
+            }
+        };
+        let tar = packed.map_err(|source| NodeError::Files { node: plan.name.clone(), source })?;
         runtime.create(&spec).await?;
         runtime.put(&plan.name, tar).await?;
         runtime.start(&plan.name).await?;
@@ -168,6 +194,9 @@ impl Node {
             Ok(node) => node,
             Err(e) => return Err(explain(e, &plan.name, runtime).await),
         };
+        if node.role == Role::Etcd {
+            return Ok(node);
+        }
         node.until_containerd(limits).await?;
         node.run_quietly(&["sh", path::NETWORK], limits.containerd).await?;
         if plan.overrides.etcd.is_some() {
@@ -210,12 +239,40 @@ impl Node {
         Err(NodeError::Boot { wait, log })
     }
 
-    /// Runs a command. On a control plane kubectl finds the administrator's kubeconfig, as in kind's nodes.
+    /// Runs a command. On a control plane kubectl finds the administrator's kubeconfig, as in kind's nodes; beside etcd alone
+    /// etcdctl finds its member.
     pub fn command(&self, argv: Vec<String>, mut env: BTreeMap<String, String>) -> agent::Process {
-        if self.role == Role::ControlPlane {
-            env.entry("KUBECONFIG".into()).or_insert_with(|| path::ADMIN_CONF.into());
+        let mut add = |name: &str, value: &str| {
+            env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        };
+        match self.role {
+            Role::ControlPlane => add("KUBECONFIG", path::ADMIN_CONF),
+            Role::Etcd => {
+                let etcd = self.etcd();
+                let endpoint = format!("https://{}", etcd.address);
+                // what etcd before 3.4 would not take for granted
+                add("ETCDCTL_API", "3");
+                for (name, value) in [("ENDPOINTS", &endpoint), ("CACERT", &etcd.ca), ("CERT", &etcd.cert), ("KEY", &etcd.key)] {
+                    add(&format!("ETCDCTL_{name}"), value);
+                }
+            }
+            Role::Worker => {}
         }
         self.agent().run_with(argv, env)
+    }
+
+    /// How its own etcd member is reached from inside.
+    pub fn etcd(&self) -> EtcdAccess {
+        let [ca, cert, key] = match self.role {
+            Role::ControlPlane | Role::Worker => path::KUBEADM_ETCD,
+            Role::Etcd => path::ETCD_CLIENT,
+        };
+        EtcdAccess { address: path::ETCD.into(), ca: ca.into(), cert: cert.into(), key: key.into() }
+    }
+
+    /// The file that its etcd writes its log to, where that is no pod's.
+    pub fn etcd_log(&self) -> Option<&'static str> {
+        (self.role == Role::Etcd).then_some(path::ETCD_LOG)
     }
 
     /// Does containerd answer?

@@ -23,6 +23,9 @@ pub struct Overrides {
     pub etcd: Option<PathBuf>,
 }
 
+/// A file for a node: path, mode, contents.
+pub type NodeFile = (String, u32, Vec<u8>);
+
 /// The pods of the node with this index: a /24 of 10.244.0.0/16, as by hand.
 pub fn pod_subnet(index: u8) -> String {
     format!("10.244.{index}.0/24")
@@ -32,22 +35,46 @@ pub fn pod_subnet(index: u8) -> String {
 const PODS: &str = "10.244.0.0/16";
 
 /// The archive for the node with this `index` among `others` (index and address of every other node).
-pub(super) fn archive(index: u8, gateway: Ipv4Addr, others: &[(u8, Ipv4Addr)], overrides: &Overrides) -> io::Result<Vec<u8>> {
-    let mut archive = Archive::default();
-    // The running program, whichever way it was called: it is linked statically.
-    let joinder = overrides.joinder.as_deref().unwrap_or(Path::new("/proc/self/exe"));
-    archive.file(agent::PATH, 0o755, &std::fs::read(joinder)?)?;
+pub(super) fn archive(
+    index: u8,
+    gateway: Ipv4Addr,
+    others: &[(u8, Ipv4Addr)],
+    overrides: &Overrides,
+    files: &[NodeFile],
+) -> io::Result<Vec<u8>> {
+    let mut archive = begin(overrides, files)?;
     // Pods must not inherit the engine's 127.0.0.11: CoreDNS would forward to itself and stop with "Loop detected".
     archive.file(path::RESOLV, 0o644, format!("nameserver {gateway}\n").as_bytes())?;
     archive.file(path::NETWORK, 0o755, network_script(others).as_bytes())?;
     archive.file(path::CNI, 0o644, conflist(index).as_bytes())?;
     for (from, to) in [(&overrides.kubeadm, path::KUBEADM), (&overrides.kubelet, path::KUBELET), (&overrides.etcd, path::ETCD_OVERRIDE)] {
-        if let Some(from) = from {
-            let bytes = std::fs::read(from).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))?;
-            archive.file(to, 0o755, &bytes)?;
-        }
+        replace(&mut archive, from.as_deref(), to)?;
     }
     archive.finish()
+}
+
+/// The archive for a node with etcd alone, where there is no system that needs files.
+pub(super) fn archive_of_etcd(overrides: &Overrides, files: &[NodeFile]) -> io::Result<Vec<u8>> {
+    let mut archive = begin(overrides, files)?;
+    replace(&mut archive, overrides.etcd.as_deref(), path::ETCD_PROGRAM)?;
+    archive.finish()
+}
+
+fn begin(overrides: &Overrides, files: &[NodeFile]) -> io::Result<Archive> {
+    let mut archive = Archive::default();
+    // The running program, whichever way it was called: it is linked statically.
+    let joinder = overrides.joinder.as_deref().unwrap_or(Path::new("/proc/self/exe"));
+    archive.file(agent::PATH, 0o755, &std::fs::read(joinder)?)?;
+    for (path, mode, bytes) in files {
+        archive.file(path, *mode, bytes)?;
+    }
+    Ok(archive)
+}
+
+fn replace(archive: &mut Archive, from: Option<&Path>, to: &str) -> io::Result<()> {
+    let Some(from) = from else { return Ok(()) };
+    let bytes = std::fs::read(from).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))?;
+    archive.file(to, 0o755, &bytes).map(drop)
 }
 
 /// Puts the user's etcd into the unpacked layers that hold one, in our images and in kind's.

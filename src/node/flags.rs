@@ -1,5 +1,7 @@
 //! The rights of a node container: far below `--privileged`, one list, a reason each.
 
+use super::path;
+use crate::agent;
 use crate::runtime::ContainerSpec;
 
 /// Capabilities beyond the engine's default set. Found by leaving out one at a time: `docs/rights.md` has what broke.
@@ -23,4 +25,12 @@ pub fn unprivileged(spec: &mut ContainerSpec) {
     spec.volumes = vec!["/var".into()];
     // systemd's clean shutdown
     spec.stop_signal = Some("SIGRTMIN+3".into());
+}
+
+/// What etcd alone needs of its container: no rights, a disk that is none of layers, and a first process that stays while etcd
+/// comes and goes.
+pub(super) fn etcd_alone(spec: &mut ContainerSpec) {
+    spec.entrypoint = vec![agent::PATH.into(), agent::COMMAND.into(), "--idle".into()];
+    spec.volumes = vec![path::ETCD_DATA.into()];
+    spec.stop_signal = Some("SIGTERM".into());
 }

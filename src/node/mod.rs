@@ -9,5 +9,5 @@ pub mod path;
 mod restart;
 
 pub use boot::{BootLimits, Node, NodeError, NodePlan, Role};
-pub use files::{Overrides, pod_subnet};
+pub use files::{NodeFile, Overrides, pod_subnet};
 pub use flags::{CAPABILITIES, unprivileged};

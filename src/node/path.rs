@@ -30,3 +30,29 @@ pub const CONTAINERD: &str = "/run/containerd/containerd.sock";
 pub const CRI: &str = "unix:///run/containerd/containerd.sock";
 /// The API server's port.
 pub const API_PORT: u16 = 6443;
+/// Where the node's own etcd member serves clients, also kubeadm's.
+pub const ETCD: &str = "127.0.0.1:2379";
+/// etcd's port for clients.
+pub const CLIENT_PORT: u16 = 2379;
+/// etcd's port for peers.
+pub const PEER_PORT: u16 = 2380;
+/// Where it tells its metrics, also while it serves no client.
+pub const ETCD_METRICS: &str = "127.0.0.1:2381";
+/// CA, certificate and key of etcd's health check, as kubeadm writes them.
+pub const KUBEADM_ETCD: [&str; 3] = [
+    "/etc/kubernetes/pki/etcd/ca.crt",
+    "/etc/kubernetes/pki/etcd/healthcheck-client.crt",
+    "/etc/kubernetes/pki/etcd/healthcheck-client.key",
+];
+/// CA, certificate and key of a client, beside etcd alone.
+pub const ETCD_CLIENT: [&str; 3] = ["/etc/etcd/pki/ca.crt", "/etc/etcd/pki/client.crt", "/etc/etcd/pki/client.key"];
+/// Certificate and key of the member, for clients and peers, beside etcd alone.
+pub const ETCD_SERVER: [&str; 2] = ["/etc/etcd/pki/server.crt", "/etc/etcd/pki/server.key"];
+/// etcd, where it is alone.
+pub const ETCD_PROGRAM: &str = "/usr/local/bin/etcd";
+/// Data folders of etcd alone, one for each time that the node was made a member.
+pub const ETCD_DATA: &str = "/var/lib/etcd";
+/// What etcd alone writes.
+pub const ETCD_LOG: &str = "/var/log/etcd/etcd.log";
+/// The folder of it.
+pub const ETCD_LOGS: &str = "/var/log/etcd";

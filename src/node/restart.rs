@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::boot::{BootLimits, Node, NodeError};
+use super::boot::{BootLimits, Node, NodeError, Role};
 use crate::agent::AgentError;
 use crate::sys::wait::{Look, Patience, wait};
 
@@ -36,6 +36,9 @@ impl Node {
         let how = ended.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })?;
         self.runtime.start(&self.name).await?;
         self.renew(limits.containerd).await?;
+        if self.role == Role::Etcd {
+            return Ok(how);
+        }
         self.until_containerd(limits).await?;
         let usable = wait(format!("containerd's CRI in {}", self.name), &patience, || async {
             match self.script(CRI, &[], limits.containerd).await {

@@ -73,7 +73,7 @@ fn read(said: &str) -> Facts {
 
 /// The settled list of the first member that gives one.
 async fn settled(nodes: &[&Arc<Node>]) -> Result<Vec<Member>, String> {
-    let ask = async |node: &Node| match node.agent().ask(Call::Members, ASK).await {
+    let ask = async |node: &Node| match node.agent().ask(Call::Members { etcd: node.etcd() }, ASK).await {
         Ok(Said::Members { members }) => Ok(members),
         Ok(other) => Err(format!("{}: {other:?}", node.name)),
         Err(e) => Err(e.to_string()),

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 
 use crate::agent::{Call, Said};
 use crate::event::{Bus, Event, Notice};
-use crate::node::{Node, Role};
+use crate::node::Node;
 
 /// One member's answer.
 const ASK: Duration = Duration::from_secs(4);
@@ -41,12 +41,12 @@ async fn round(nodes: &Watched, events: &Bus) -> bool {
 
 fn control_planes(nodes: &Watched) -> Vec<Arc<Node>> {
     let all = nodes.lock().unwrap_or_else(PoisonError::into_inner);
-    all.values().filter(|node| node.role == Role::ControlPlane).cloned().collect()
+    all.values().filter(|node| node.role.has_member()).cloned().collect()
 }
 
 /// One member's revision, compacted revision and hash; `None` from a learner, and where nobody answers.
 async fn ask(node: &Node, revision: Option<u64>, events: &Bus) -> Option<(u64, u64, u32)> {
-    let said = node.agent().ask(Call::DataHash { revision }, ASK).await.ok()?;
+    let said = node.agent().ask(Call::DataHash { etcd: node.etcd(), revision }, ASK).await.ok()?;
     let Said::Noticed { seen, notice } = said else { return None };
     let Notice::DataHash { revision, compacted, hash, .. } = notice else { return None };
     events.tell(Event::Noticed { node: node.name.clone(), seen, notice });

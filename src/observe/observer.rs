@@ -16,7 +16,7 @@ use super::slot;
 use super::timeline::{Explained, Timeline};
 use crate::agent::{Agent, Call, Said};
 use crate::event::{Bus, Event, Moment, Told, Usage};
-use crate::node::{Node, Role};
+use crate::node::Node;
 use crate::sys::clock::Stamp;
 
 /// Between two looks at a member, and the same while a learner or an unstarted member exists.
@@ -63,7 +63,7 @@ impl Observer {
         let stop = self.stop.child_token();
         self.each.insert(node.name.clone(), stop.clone());
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner).insert(node.name.clone(), node.clone());
-        if node.role == Role::ControlPlane {
+        if node.role.has_member() {
             self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
         }
         self.samplers.spawn(meter(node.clone(), self.events.clone(), self.record.clone(), stop));
@@ -178,7 +178,7 @@ async fn meter(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: C
         let agent = agents.borrow_and_update().clone();
         tokio::select! {
             () = stop.cancelled() => return,
-            () = measure(&agent, &node.name, &events, &record) => {}
+            () = measure(&agent, &node, &events, &record) => {}
         }
         drop(agent);
         record.lock().unwrap_or_else(PoisonError::into_inner).lose(&node.name, "its agent was lost");
@@ -190,9 +190,11 @@ async fn meter(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: C
 }
 
 /// Keeps what one agent measures and notices, until it is lost.
-async fn measure(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>) {
+async fn measure(agent: &Agent, node: &Node, events: &Bus, record: &Mutex<Record>) {
     let every = u64::try_from(METER.as_millis()).unwrap_or(u64::MAX);
-    let mut replies = agent.call(Call::Meter { node: node.to_owned(), every });
+    let log = node.etcd_log().map(str::to_owned);
+    let node = node.name.as_str();
+    let mut replies = agent.call(Call::Meter { node: node.to_owned(), every, log });
     let mut told: BTreeMap<String, (Usage, u32)> = BTreeMap::new();
     while let Ok(said) = replies.next().await {
         match said {
@@ -249,7 +251,7 @@ async fn sample(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: 
         let agent = agents.borrow_and_update().clone();
         let why = tokio::select! {
             () = stop.cancelled() => return,
-            why = follow(&agent, &node.name, &events, &record) => why,
+            why = follow(&agent, &node, &events, &record) => why,
         };
         drop(agent);
         record.lock().unwrap_or_else(PoisonError::into_inner).lose(&node.name, &why);
@@ -262,9 +264,10 @@ async fn sample(node: Arc<Node>, events: Bus, record: Arc<Mutex<Record>>, stop: 
 }
 
 /// Keeps what one agent sees; returns why it sees nothing any more.
-async fn follow(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>) -> String {
+async fn follow(agent: &Agent, node: &Node, events: &Bus, record: &Mutex<Record>) -> String {
     let millis = |d: Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
-    let mut replies = agent.call(Call::Watch { every: millis(EVERY), busy: millis(BUSY) });
+    let mut replies = agent.call(Call::Watch { etcd: node.etcd(), every: millis(EVERY), busy: millis(BUSY) });
+    let node = node.name.as_str();
     loop {
         match replies.next().await {
             Ok(Said::Sample { sample }) => {

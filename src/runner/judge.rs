@@ -71,7 +71,7 @@ pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, lo
 
 /// What nobody could look at is not passed.
 fn unseen(key: &str, wanted: &str, world: &World) -> Judgement {
-    let saw = if world.cluster.is_none() { "there is no cluster to look at" } else { "nobody watches etcd: kubeadm init has not run" };
+    let saw = if world.cluster.is_none() { "there is no cluster to look at" } else { "nobody watches etcd: no init has run" };
     Judgement { name: key.into(), verdict: Verdict::Undecided, wanted: wanted.into(), saw: saw.into(), evidence: Vec::new() }
 }
 
@@ -159,6 +159,7 @@ fn node_name(cluster: &Cluster, pick: &Pick) -> String {
     match pick {
         Pick::ControlPlane(n) => format!("{}-control-plane-{n}", cluster.name),
         Pick::Worker(n) => format!("{}-worker-{n}", cluster.name),
+        Pick::Etcd(n) => format!("{}-etcd-{n}", cluster.name),
         Pick::First => cluster.first().name.clone(),
         // a plan holds no other word here
         Pick::Name(_)
@@ -188,8 +189,8 @@ async fn settle(cluster: &Cluster, wanted: &Members, look: Look, stop: &Stop) ->
 /// The list of the first voter that answers; a learner or a member that is down does not.
 async fn settled_members(cluster: &Cluster) -> Result<Vec<Member>, String> {
     let mut why = Vec::new();
-    for node in cluster.control_planes() {
-        match node.agent().ask(Call::Members, ASK).await {
+    for node in cluster.with_member() {
+        match node.agent().ask(Call::Members { etcd: node.etcd() }, ASK).await {
             Ok(Said::Members { members }) => return Ok(members),
             Ok(other) => why.push(format!("{}: {other:?}", node.name)),
             Err(e @ (AgentError::Lost { .. } | AgentError::Refused { .. } | AgentError::Late { .. })) => why.push(e.to_string()),

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::agent::Output;
 use crate::cluster::Cluster;
 use crate::expect::{Findings, Found, Window};
-use crate::node::{Node, Role};
+use crate::node::Node;
 use crate::observe::Record;
 use crate::spec::Logs;
 
@@ -47,7 +47,7 @@ fn by_kubeadm(record: &Record, text: &str, window: Window) -> Found {
 }
 
 async fn in_nodes(cluster: &Cluster, component: &str, text: &str, window: Window) -> Found {
-    let has_it = |node: &&std::sync::Arc<Node>| component == "kubelet" || node.role == Role::ControlPlane;
+    let has_it = |node: &&std::sync::Arc<Node>| component == "kubelet" || node.role.has_member();
     let looks = cluster.nodes.iter().filter(has_it).map(async |node| (node.name.clone(), in_node(node, component, text, window).await));
     let mut found = Found::default();
     for (node, holds) in join_all(looks).await {
@@ -62,6 +62,10 @@ async fn in_nodes(cluster: &Cluster, component: &str, text: &str, window: Window
 
 async fn in_node(node: &Node, component: &str, text: &str, window: Window) -> Result<bool, String> {
     let from = window.from.wall;
+    if let Some(log) = node.etcd_log() {
+        let bytes = node.read(log).await.map_err(|e| e.to_string())?;
+        return Ok(since(&String::from_utf8_lossy(&bytes), from).any(|line| line.contains(text)));
+    }
     let args = ["bash", "-c", SCRIPT, "joinder", component, text, &from.to_string(), &from.as_second().to_string()];
     let mut process = node.agent().run(args.map(str::to_owned).into());
     let end = async {
@@ -78,5 +82,27 @@ async fn in_node(node: &Node, component: &str, text: &str, window: Window) -> Re
         Ok(Ok(code)) => Err(format!("the search ended with {code:?}")),
         Ok(Err(why)) => Err(why),
         Err(_) => Err("the search did not end in time".into()),
+    }
+}
+
+/// The lines of etcd's own log that are not older. One without a time, as of a panic, belongs to the one before it.
+fn since(log: &str, from: jiff::Timestamp) -> impl Iterator<Item = &str> {
+    let time = |line: &str| line.split_once(r#""ts":""#)?.1.split('"').next()?.parse::<jiff::Timestamp>().ok();
+    let mut fresh = false;
+    log.lines().filter(move |line| {
+        fresh = time(line).map_or(fresh, |at| at >= from);
+        fresh
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn lines_count_from_their_own_time_on() {
+        let log = "{\"level\":\"info\",\"ts\":\"2026-12-01T10:00:00.5Z\",\"msg\":\"old\"}\nold too\n{\"ts\":\"2026-12-01T10:00:01Z\",\"msg\":\"new\"}\npanic: new";
+        let from = "2026-12-01T10:00:01Z".parse().expect("a time");
+        let lines: Vec<&str> = super::since(log, from).collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().all(|line| line.contains("new")), "{lines:?}");
     }
 }

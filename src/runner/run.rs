@@ -115,6 +115,7 @@ fn makes(step: &Step) -> bool {
         | Step::Restart(_)
         | Step::Advise(_)
         | Step::Reset(_)
+        | Step::Member(_)
         | Step::Expect => false,
     }
 }

@@ -58,6 +58,7 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
         | Step::Restart(_)
         | Step::Reset(_)
         | Step::Advise(_)
+        | Step::Member(_)
         | Step::Expect => beside(task, world, part).await,
     });
     let outcome = outcome.await;
@@ -205,6 +206,7 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
         Step::Restart(restart) => step::restart(world, restart, stop).await,
         Step::Reset(reset) => step::reset(world, reset, stop).await,
         Step::Advise(advise) => step::advise(world, advise, stop).await,
+        Step::Member(member) => step::member(world, member, task.limit, stop).await,
         Step::Expect => Ok(()),
         Step::Create | Step::Init | Step::Scale(_) | Step::Delete | Step::Group { .. } => {
             Err(StepError::NotInGroup { step: task.step.word() })

@@ -9,7 +9,7 @@ use crate::sys::owner::Owner;
 pub const RUN: &str = "io.joinder.run";
 /// The cluster it belongs to.
 pub const CLUSTER: &str = "io.joinder.cluster";
-/// What it is in the cluster: `control-plane`, `worker`, `external-load-balancer`, `network`, `volume`, `build`.
+/// What it is in the cluster: `control-plane`, `worker`, `etcd`, `external-load-balancer`, `network`, `volume`, `build`.
 pub const ROLE: &str = "io.joinder.role";
 /// Position in the cluster, from 1; decides the address.
 pub const INDEX: &str = "io.joinder.index";
@@ -23,7 +23,7 @@ pub const KUBECONFIG: &str = "io.joinder.kubeconfig";
 pub const KUBERNETES: &str = "io.joinder.kubernetes";
 /// Version of etcd in a node image, `3.6.16`.
 pub const ETCD: &str = "io.joinder.etcd";
-/// What an image is: `node` or `load-balancer`.
+/// What an image is: `node`, `etcd` or `load-balancer`.
 pub const IMAGE: &str = "io.joinder.image";
 /// Digest of the plan that an image was built from.
 pub const PLAN: &str = "io.joinder.plan";

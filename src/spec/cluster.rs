@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::workflow::{Named, Scalar};
+
 /// A cluster as a person describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -34,8 +36,18 @@ pub struct ClusterSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EtcdSpec {
-    /// Version, `3.6.16`: chooses the node image by its label.
+    /// Version, `3.6.16`: chooses the image by its label.
     pub version: Option<String>,
+    /// etcd alone, without Kubernetes: how many members it is founded with.
+    pub members: Option<u8>,
+    /// Of etcd alone: how many nodes there are, for members that come later; as many as `members` when not said.
+    pub nodes: Option<u8>,
+    /// Of etcd alone: flags of every member, without the dashes: `snapshot-count: 100`.
+    #[serde(default)]
+    pub args: Named<Scalar>,
+    /// Of etcd alone: environment of every member.
+    #[serde(default)]
+    pub env: Named<Scalar>,
 }
 
 /// How joining nodes find the cluster.

@@ -22,7 +22,8 @@ pub use known::{Failing, KnownBad, Residue};
 pub use schema::schema_text;
 pub use selector::{Pick, Selector};
 pub use step::{
-    Advise, Advised, Copy, Ending, Exec, Export, Group, Init, Join, Nothing, Order, OutputWanted, Part, Reset, Restart, Scale, State, Wait,
+    Advise, Advised, AddMember, ChangeMember, Copy, Ending, Exec, Export, Group, Init, Join, MemberKind, MemberStep, Nothing, Order, OutputWanted, Part,
+    PutEntries, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
 };
 pub use unit::{Comparable, Compare, Size, Span};
 pub use version::{Demand, When};

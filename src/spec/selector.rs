@@ -18,11 +18,11 @@ pub struct Selector(pub Vec<Pick>);
 pub enum Pick {
     /// Every node.
     All,
-    /// The first control plane.
+    /// The first control plane, or node of an etcd alone.
     First,
     /// All control planes.
     ControlPlanes,
-    /// All control planes but the first.
+    /// All control planes, or nodes of an etcd alone, but the first.
     Secondaries,
     /// All workers.
     Workers,
@@ -30,6 +30,8 @@ pub enum Pick {
     ControlPlane(u8),
     /// The worker by its number, from 1.
     Worker(u8),
+    /// The node of an etcd alone by its number, from 1.
+    Etcd(u8),
     /// The control plane whose member leads etcd when the step begins.
     Leader,
     /// The control planes whose members are voters and do not lead when the step begins.
@@ -70,11 +72,13 @@ impl FromStr for Pick {
                     Self::ControlPlane(n)
                 } else if let Some(n) = number("worker").or_else(|| number("@w")) {
                     Self::Worker(n)
-                } else if text.contains("-control-plane-") || text.contains("-worker-") {
+                } else if let Some(n) = number("etcd") {
+                    Self::Etcd(n)
+                } else if ["-control-plane-", "-worker-", "-etcd-"].iter().any(|part| text.contains(part)) {
                     Self::Name(text.to_owned())
                 } else {
                     return Err(format!(
-                        "{text:?} selects no node\nhelp: use {}, cp2, worker1, a node's whole name, or a list of them",
+                        "{text:?} selects no node\nhelp: use {}, cp2, worker1, etcd2, a node's whole name, or a list of them",
                         Self::WORDS.join(", ")
                     ));
                 }
@@ -93,6 +97,7 @@ impl fmt::Display for Pick {
             Self::Workers => f.write_str("workers"),
             Self::ControlPlane(n) => write!(f, "cp{n}"),
             Self::Worker(n) => write!(f, "worker{n}"),
+            Self::Etcd(n) => write!(f, "etcd{n}"),
             Self::Leader => f.write_str("leader"),
             Self::Followers => f.write_str("followers"),
             Self::Learner => f.write_str("learner"),
@@ -161,10 +166,10 @@ impl JsonSchema for Selector {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let pick = json_schema!({"anyOf": [
             {"type": "string", "enum": Pick::WORDS},
-            {"type": "string", "pattern": "^(@?cp[1-9][0-9]*|worker[1-9][0-9]*|@w[1-9][0-9]*|@all|@cp\\*|@cp[Nn]|@w\\*|.*-(control-plane|worker)-[0-9]+)$"},
+            {"type": "string", "pattern": "^(@?cp[1-9][0-9]*|worker[1-9][0-9]*|etcd[1-9][0-9]*|@w[1-9][0-9]*|@all|@cp\\*|@cp[Nn]|@w\\*|.*-(control-plane|worker|etcd)-[0-9]+)$"},
         ]});
         json_schema!({
-            "description": "Which nodes: all, first, secondaries, control-planes, workers, leader, followers, learner, cp2, worker1, kinder's @cp*, a node's name; or a list of them",
+            "description": "Which nodes: all, first, secondaries, control-planes, workers, leader, followers, learner, cp2, worker1, etcd2, kinder's @cp*, a node's name; or a list of them",
             "anyOf": [pick, {"type": "array", "items": pick, "minItems": 1}],
         })
     }
@@ -184,12 +189,14 @@ mod tests {
             ("@cp1", Pick::ControlPlane(1)),
             ("cp12", Pick::ControlPlane(12)),
             ("worker2", Pick::Worker(2)),
+            ("etcd3", Pick::Etcd(3)),
+            ("x-etcd-2", Pick::Name("x-etcd-2".into())),
             ("@w2", Pick::Worker(2)),
             ("x-control-plane-2", Pick::Name("x-control-plane-2".into())),
         ] {
             assert_eq!(text.parse(), Ok(pick), "{text}");
         }
-        for text in ["", "cp0", "cp", "everyone", "@lb", "cp-1"] {
+        for text in ["", "cp0", "cp", "everyone", "@lb", "cp-1", "etcd", "etcd0"] {
             assert!(text.parse::<Pick>().is_err(), "{text}");
         }
     }

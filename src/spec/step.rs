@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::selector::Selector;
-use super::unit::Span;
+use super::unit::{Size, Span};
 use super::workflow::{Named, Scalar, Task};
 
 /// A step without settings: `{}`.
@@ -172,6 +172,140 @@ pub struct Group {
 pub struct Export {
     /// The folder; `nodes` in the case's artifacts when not said.
     pub to: Option<String>,
+}
+
+/// A change to an etcd alone: just one of its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MemberStep {
+    /// Adds a node to the member list, without starting its etcd.
+    pub add: Option<AddMember>,
+    /// Starts a node's etcd.
+    pub start: Option<StartMember>,
+    /// Makes a learner a voter.
+    pub promote: Option<ChangeMember>,
+    /// Takes a node out of the member list. Its etcd then ends by itself.
+    pub remove: Option<ChangeMember>,
+    /// Writes another peer URL into the member list.
+    pub update: Option<UpdateMember>,
+    /// Ends a node's etcd.
+    pub stop: Option<StopMember>,
+    /// Writes entries.
+    pub put: Option<PutEntries>,
+    /// etcd refuses, and its words hold this text; anything else is a failure.
+    pub fails: Option<String>,
+}
+
+/// A node that is added to the member list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddMember {
+    /// The node.
+    pub node: Selector,
+    /// With a vote or without.
+    #[serde(rename = "as", default)]
+    pub kind: MemberKind,
+    /// The node whose member is asked; the first one with a vote that answers when not said.
+    pub via: Option<Selector>,
+    /// How long it is tried again where etcd refuses for now; once when not said.
+    pub within: Option<Span>,
+}
+
+/// With a vote or without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemberKind {
+    /// Without a vote, until it is promoted.
+    #[default]
+    Learner,
+    /// With a vote at once.
+    Voter,
+}
+
+/// A node whose etcd is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StartMember {
+    /// The node.
+    pub node: Selector,
+    /// Until what the step waits; `started` when not said.
+    #[serde(default)]
+    pub until: Running,
+    /// How long that may take; the task's limit when not said.
+    pub within: Option<Span>,
+    /// Time before it is started.
+    pub delay: Option<Span>,
+}
+
+/// How far a node's etcd has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Running {
+    /// Its process runs.
+    Running,
+    /// It has its name in a voter's list.
+    #[default]
+    Started,
+    /// It answers clients.
+    Serving,
+}
+
+impl Running {
+    /// As in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Started => "started",
+            Self::Serving => "serving",
+        }
+    }
+}
+
+/// A member that is promoted or removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChangeMember {
+    /// Its node.
+    pub node: Selector,
+    /// The node whose member is asked; the first one with a vote that answers when not said.
+    pub via: Option<Selector>,
+    /// How long it is tried again where etcd refuses for now; once when not said.
+    pub within: Option<Span>,
+}
+
+/// A member that gets another peer URL in the list. Its etcd is not told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateMember {
+    /// Its node.
+    pub node: Selector,
+    /// The URL.
+    pub peer_url: String,
+    /// The node whose member is asked; the first one with a vote that answers when not said.
+    pub via: Option<Selector>,
+}
+
+/// A node whose etcd ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StopMember {
+    /// The node.
+    pub node: Selector,
+    /// How it ends.
+    #[serde(default)]
+    pub how: Ending,
+}
+
+/// Entries that are written, one put each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PutEntries {
+    /// How many.
+    pub entries: u32,
+    /// The size of each value; 1 KiB when not said.
+    pub size: Option<Size>,
+    /// The node whose member is asked; the first one with a vote that answers when not said.
+    pub via: Option<Selector>,
 }
 
 /// Restarts nodes, or something in them.

@@ -12,7 +12,7 @@ use super::expect::Expectations;
 use super::fault::Fault;
 use super::invariant::Invariants;
 use super::known::KnownBad;
-use super::step::{Advise, Copy, Exec, Export, Group, Init, Join, Nothing, Reset, Restart, Scale, Wait};
+use super::step::{Advise, Copy, Exec, Export, Group, Init, Join, MemberStep, Nothing, Reset, Restart, Scale, Wait};
 use super::unit::Span;
 use super::version::When;
 
@@ -80,7 +80,7 @@ pub struct Task {
     pub dir: Option<String>,
     /// Step: make the nodes.
     pub create: Option<Nothing>,
-    /// Step: `kubeadm init` on the first control plane; makes the nodes if no step did.
+    /// Step: `kubeadm init` on the first control plane, or the founding members of an etcd alone; makes the nodes if no step did.
     pub init: Option<Init>,
     /// Step: `kubeadm join`.
     pub join: Option<Join>,
@@ -102,6 +102,8 @@ pub struct Task {
     pub scale: Option<Scale>,
     /// Step: ask whether the next control plane may join now.
     pub advise: Option<Advise>,
+    /// Step: a change to an etcd alone.
+    pub member: Option<MemberStep>,
     /// Step: remove everything.
     pub delete: Option<Nothing>,
     /// What is expected after the step; a step of its own when there is no other.

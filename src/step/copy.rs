@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::each::each;
 use super::error::StepError;
-use super::select::select;
+use super::select::{only, select};
 use super::world::World;
 use crate::event::Event;
 use crate::spec::Selector;
@@ -32,11 +32,7 @@ pub async fn copy_in(world: &World, from: &Path, nodes: &Selector, to: &str, all
 /// As [`copy_in`]; [`StepError::SelectsMany`] when it means several.
 pub async fn copy_out(world: &World, node: &Selector, from: &str, to: &Path) -> Result<(), StepError> {
     let cluster = world.cluster()?;
-    let nodes = select(&cluster, node, false).await?;
-    let [node] = &nodes[..] else {
-        let names = nodes.iter().map(|node| node.name.clone()).collect();
-        return Err(StepError::SelectsMany { selector: node.to_string(), names });
-    };
+    let node = only(&cluster, node).await?;
     let failed = |why| StepError::Copy { from: format!("{}:{from}", node.name), to: to.display().to_string(), why: Box::new(why) };
     let left_out = node.copy_out(from, to).await.map_err(failed)?;
     warn(world, &format!("{}:{from}", node.name), &left_out);

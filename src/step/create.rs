@@ -29,7 +29,9 @@ pub async fn create(world: &mut World, stop: &Stop) -> Result<Arc<Cluster>, Step
     };
     let cluster = Arc::new(cluster::create(&creation).await?);
     // Where no label told it, a node did; it is still known when the cluster is gone.
-    world.images.kubernetes.get_or_insert_with(|| cluster.kubernetes.clone());
+    if !cluster.is_etcd_alone() {
+        world.images.kubernetes.get_or_insert_with(|| cluster.kubernetes.clone());
+    }
     world.cluster = Some(cluster.clone());
     Ok(cluster)
 }

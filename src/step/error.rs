@@ -128,6 +128,14 @@ pub enum StepError {
         /// Why not.
         why: String,
     },
+    /// etcd did not do what it was asked, or a member did not come to be what it should.
+    #[error("{what}: {why}")]
+    Member {
+        /// What was tried, and on which node.
+        what: String,
+        /// etcd's words, or the agent's.
+        why: String,
+    },
     /// A reset left something behind that it should have removed.
     #[error("kubeadm reset on {node} has left {what}")]
     Residue {

@@ -1,7 +1,8 @@
-//! `init`: `kubeadm init` on the first control plane.
+//! `init`: `kubeadm init` on the first control plane, or the founding members of an etcd alone.
 
 use super::create::create;
 use super::error::StepError;
+use super::member::found;
 use super::world::{Commands, World};
 use crate::event::{Event, Work};
 use crate::kubeadm::{KubeadmError, config};
@@ -9,13 +10,16 @@ use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
 use crate::sys::wait::{FOREVER, Patience};
 
-/// Makes the nodes if need be, starts watching, and runs `kubeadm init --upload-certs`.
+/// Makes the nodes if need be, starts watching, and runs `kubeadm init --upload-certs`, or founds an etcd alone.
 ///
 /// # Errors
 /// [`StepError::Kubeadm`] with kubeadm's own error line.
 pub async fn init(world: &mut World, stop: &Stop) -> Result<(), StepError> {
     let cluster = create(world, stop).await?;
     world.watch(&cluster);
+    if cluster.is_etcd_alone() {
+        return found(world, &cluster, stop).await;
+    }
     // Either of the two ends the other when it fails.
     let both = stop.part();
     let commands = Commands::of(&cluster, &world.events, &both)?;

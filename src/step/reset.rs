@@ -72,7 +72,7 @@ pub(super) async fn take_out(world: &World, cluster: &Arc<Cluster>, node: &Node,
 /// The names in the first list that a member gives, and whose list it is.
 async fn members(nodes: &[&Arc<Node>]) -> Option<(String, Vec<String>)> {
     for node in nodes {
-        if let Ok(Said::Members { members }) = node.agent().ask(Call::Members, ASK).await {
+        if let Ok(Said::Members { members }) = node.agent().ask(Call::Members { etcd: node.etcd() }, ASK).await {
             return Some((node.name.clone(), members.into_iter().map(|member| member.name).collect()));
         }
     }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::each::each;
 use super::error::StepError;
+use super::member::{again, end};
 use super::select::select;
 use super::world::World;
 use crate::event::Event;
-use crate::node::{BootLimits, Node, NodeError};
+use crate::node::{BootLimits, Node, NodeError, Role};
 use crate::spec::{Ending, Part, Restart};
 use crate::sys::clock::{Stamp, human};
 use crate::sys::stop::Stop;
@@ -54,9 +55,18 @@ async fn one(world: &World, node: &Node, restart: &Restart, stop: &Stop) -> Resu
                 Ending::Kill => None,
             };
             let how = node.restart(grace, &BootLimits { containerd: world.limits.boot, stop: stop.soft.clone() }).await?;
+            // nobody else starts it: there is no system in that node
+            if node.role == Role::Etcd {
+                again(world, node, stop).await?;
+            }
             format!("container {} {how}, and", node.name)
         }
         Part::Kubelet => part(node, restart, KUBELET, END_KUBELET, stop).await?,
+        Part::Etcd if node.role == Role::Etcd => {
+            end(node, restart.how).await?;
+            again(world, node, stop).await?;
+            format!("etcd of {}", node.name)
+        }
         Part::Etcd | Part::KubeApiserver => part(node, restart, CONTAINER, END_CONTAINER, stop).await?,
     };
     world.events.tell(Event::Note { text: format!("{what} runs again {} after it was told to end", human(Stamp::now().since(began))) });

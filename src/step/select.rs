@@ -50,7 +50,7 @@ fn means(cluster: &Cluster, pick: &Pick, node: &Node, parts: &Parts) -> bool {
 
 /// Asks every member what it is.
 async fn parts(cluster: &Cluster, selector: &Selector) -> Result<Parts, StepError> {
-    let asked = join_all(cluster.control_planes().map(async |node| (node.name.clone(), status(node).await))).await;
+    let asked = join_all(cluster.with_member().map(async |node| (node.name.clone(), status(node).await))).await;
     let (mut seen, mut said) = (Vec::new(), Vec::new());
     for (name, status) in asked {
         match status {
@@ -67,9 +67,22 @@ async fn parts(cluster: &Cluster, selector: &Selector) -> Result<Parts, StepErro
     Ok(parts)
 }
 
+/// The one node that a selector means.
+///
+/// # Errors
+/// As [`select`]; [`StepError::SelectsMany`] when it means several.
+pub(super) async fn only(cluster: &Cluster, selector: &Selector) -> Result<Arc<Node>, StepError> {
+    let mut nodes = select(cluster, selector, false).await?;
+    if nodes.len() > 1 {
+        let names = nodes.iter().map(|node| node.name.clone()).collect();
+        return Err(StepError::SelectsMany { selector: selector.to_string(), names });
+    }
+    Ok(nodes.remove(0))
+}
+
 /// The first sample of a sampler of its own.
-async fn status(node: &Node) -> Result<MemberStatus, String> {
-    let mut replies = node.agent().call(Call::Watch { every: 1000, busy: 1000 });
+pub(super) async fn status(node: &Node) -> Result<MemberStatus, String> {
+    let mut replies = node.agent().call(Call::Watch { etcd: node.etcd(), every: 1000, busy: 1000 });
     match timeout(ASK, replies.next()).await {
         Ok(Ok(Said::Sample { sample })) => sample.status.ok_or_else(|| sample.error.unwrap_or_default()),
         Ok(Ok(other)) => Err(format!("{other:?}")),

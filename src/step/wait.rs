@@ -32,6 +32,7 @@ pub async fn wait(world: &World, wait: &Wait, limit: Duration, stop: &Stop) -> R
     let cluster = world.cluster()?;
     let all = match state {
         State::Running | State::Ready => Selector::all(),
+        State::Voter if cluster.is_etcd_alone() => Selector::all(),
         State::ApiServer | State::Voter => Selector(vec![Pick::ControlPlanes]),
     };
     let nodes = select(&cluster, wait.nodes.as_ref().unwrap_or(&all), wait.allow_empty).await?;
@@ -70,7 +71,11 @@ async fn running(node: &Node) -> Result<(), String> {
     if let Some(trouble) = node.trouble().await.map_err(|e| e.to_string())? {
         return Err(format!("the container {trouble}"));
     }
-    match node.containerd(ASK).await {
+    let up = match node.role {
+        Role::Etcd => node.agent().ask(Call::Hello, ASK).await.map(drop),
+        Role::ControlPlane | Role::Worker => node.containerd(ASK).await,
+    };
+    match up {
         // somebody else has restarted it
         Err(AgentError::Lost { .. }) => node.renew(ASK).await.map_err(|e| e.to_string()).and(Err("its agent was lost".into())),
         answer @ (Ok(()) | Err(AgentError::Refused { .. } | AgentError::Late { .. })) => answer.map_err(|e| e.to_string()),
@@ -79,10 +84,10 @@ async fn running(node: &Node) -> Result<(), String> {
 
 /// A learner does not give its list: the list of a member that does holds itself as a voter.
 async fn voter(node: &Node) -> Result<(), String> {
-    if node.role != Role::ControlPlane {
+    if !node.role.has_member() {
         return Err("a worker has no etcd member".into());
     }
-    match node.agent().ask(Call::Members, ASK).await {
+    match node.agent().ask(Call::Members { etcd: node.etcd() }, ASK).await {
         Ok(Said::Members { members }) if members.iter().any(|m| m.name == node.name && !m.learner) => Ok(()),
         Ok(Said::Members { .. }) => Err("no voter in its own list".into()),
         Ok(other) => Err(format!("{other:?}")),

@@ -71,7 +71,9 @@ impl World {
 
     /// Kubernetes in the nodes, as far as that is known before they are made.
     pub fn kubernetes(&self) -> Option<&str> {
-        self.cluster.as_ref().map(|cluster| cluster.kubernetes.as_str()).or(self.images.kubernetes.as_deref())
+        let made = self.cluster.as_ref().map(|cluster| cluster.kubernetes.as_str()).or(self.images.kubernetes.as_deref());
+        // beside etcd alone there is none
+        made.filter(|version| !version.is_empty())
     }
 
     /// Starts watching the nodes, once.

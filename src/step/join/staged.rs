@@ -27,7 +27,7 @@ pub(super) async fn run(joiner: &Arc<Joiner>, nodes: &[Arc<Node>], observer: Opt
     let ticket = Semaphore::new(1);
     let joins = nodes.iter().map(async |node| match node.role {
         Role::ControlPlane => control_plane(joiner, node, &stages, &ticket, observer).await,
-        Role::Worker => joiner.join(node).await,
+        Role::Worker | Role::Etcd => joiner.join(node).await,
     });
     Ok(join_all(joins).await.into_iter().filter_map(Result::err).collect())
 }

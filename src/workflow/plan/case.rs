@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::super::file::{Node, Path, Problem, decode};
 use super::findings::{Findings, Named};
 use super::types::Plan;
-use super::{check, flow, steps};
+use super::{alone, check, flow, steps};
 use crate::cluster::{Topology, TopologyError};
 use crate::spec::{ClusterSpec, Invariants, KnownBad, Task};
 
@@ -39,6 +39,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
     let mut findings = Findings::new(root, problems);
     let topology = topology(&case.cluster, named.name, &mut findings);
     versions(&case.cluster, &mut findings);
+    alone::cluster(&case.cluster, &mut findings);
     if case.tasks.is_empty() && whole && read.whole {
         findings.wrong(&Path::default().key("tasks"), "there is no task");
     }
@@ -91,6 +92,8 @@ fn topology(spec: &ClusterSpec, name: Option<&str>, findings: &mut Findings<'_>)
     let tell = |all: Vec<TopologyError>| {
         for error in all {
             let key = match &error {
+                TopologyError::NoMember | TopologyError::FewNodes { .. } => "etcd",
+                TopologyError::TooMany { .. } if spec.etcd.members.is_some() => "etcd",
                 TopologyError::NoControlPlane | TopologyError::TooMany { .. } => "controlPlanes",
                 TopologyError::BadName { .. } | TopologyError::LongName { .. } => "name",
                 TopologyError::BadSubnet { .. } => "subnet",

@@ -5,7 +5,7 @@ use super::super::file::{Path, suggestion};
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
-use super::{demands, faults};
+use super::{alone, demands, faults};
 use crate::spec::{Advise, Advised, Exec, Join, KnownBad, Order, Part, Restart, State, Wait};
 
 /// One task by itself, with the nodes that there are by then.
@@ -19,6 +19,7 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         Step::Restart(restart) => self::restart(restart, &own, nodes, findings),
         Step::Reset(reset) => drop(look_up(&reset.nodes, nodes, Empty::Allowed(reset.allow_empty), &own.key("nodes"), findings)),
         Step::Advise(advise) => self::advise(advise, &own, findings),
+        Step::Member(member) => alone::member(member, &own, nodes, findings),
         Step::Cmd(_) | Step::Create | Step::Init | Step::Group { .. } | Step::Export(_) | Step::Scale(_) | Step::Delete | Step::Expect => {}
     }
     faults::check(task, path, nodes, findings);
@@ -146,7 +147,7 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
     }
     match &task.step {
         Step::Delete => findings.wrong(path, "nothing can be expected of a cluster that this task removes"),
-        Step::Create => findings.wrong(path, "nothing can be expected before kubeadm init has run"),
+        Step::Create => findings.wrong(path, "nothing can be expected before `init` has run"),
         Step::Cmd(_)
         | Step::Init
         | Step::Join(_)
@@ -159,6 +160,7 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         | Step::Reset(_)
         | Step::Scale(_)
         | Step::Advise(_)
+        | Step::Member(_)
         | Step::Expect => {
             // of an `expect` alone its turn is told already
             if !inited && task.step != Step::Expect {
@@ -168,8 +170,8 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
     }
     if let Some(promotion) = &expect.promotion {
         let own = path.key("promotion");
-        if !matches!(task.step, Step::Join(_) | Step::Scale(_) | Step::Group { .. }) {
-            findings.wrong(&own, "promotion is about the learners of its own task: it belongs to a task with join, scale or group");
+        if !matches!(task.step, Step::Join(_) | Step::Scale(_) | Step::Member(_) | Step::Group { .. }) {
+            findings.wrong(&own, "promotion is about the learners of its own task: it belongs to a task with join, scale, member or group");
         }
         match (promotion.min, promotion.max) {
             (None, None) => findings.wrong(&own, "promotion has neither min nor max"),
@@ -191,6 +193,7 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
     if let Some(why) = expect.nodes.as_ref().and_then(|nodes| nodes.ready.wrong()) {
         findings.wrong(&path.key("nodes").key("ready"), why);
     }
+    alone::expectations(expect, path, nodes, findings);
     demands::check(&task.step, expect, path, nodes, findings);
 }
 

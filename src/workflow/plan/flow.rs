@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::file::Path;
-use super::check;
+use super::{alone, check};
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up, short};
 use super::types::{PlannedTask, Step};
@@ -25,7 +25,7 @@ struct Flow {
 /// Looks at all tasks in their order.
 pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings: &mut Findings<'_>) {
     let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
-    let nodes = Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker) };
+    let nodes = Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker), etcd: of(Role::Etcd) };
     let mut flow = Flow { created: false, inited: false, nodes, joined: BTreeSet::new(), tried: BTreeSet::new() };
     for (path, task) in tasks {
         flow.take(task, path, findings);
@@ -46,15 +46,17 @@ impl Flow {
 
     /// Is it the step's turn, and what is there behind it?
     fn turn(&mut self, task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
+        let (created, inited) = (self.created, self.inited);
+        alone::turn(&task.step, &self.nodes, path, findings);
         let mut needs = |there: bool, what: &str, step: &str| {
             if !there {
                 findings.wrong_with(path, what, format!("put a task with {step} before it"));
             }
         };
-        let (created, inited) = (self.created, self.inited);
         match &task.step {
             Step::Create if created => findings.wrong(path, "the nodes are made already"),
             Step::Create => self.created = true,
+            Step::Init if inited && self.nodes.is_etcd_alone() => findings.wrong(path, "etcd is founded already"),
             Step::Init if inited => findings.wrong(path, "kubeadm init has run already"),
             Step::Init => {
                 (self.created, self.inited) = (true, true);
@@ -84,6 +86,7 @@ impl Flow {
                     self.waits_for_strangers(selector, path, findings);
                 }
             }
+            Step::Member(_) => needs(inited, "there is no etcd by then", "`init`"),
             Step::Wait(Wait { until: Some(State::Running), .. }) | Step::Exec(_) | Step::Copy(_) | Step::Restart(_) | Step::Export(_) => {
                 needs(created, "there are no nodes by then", "`create` or `init`");
             }

@@ -1,5 +1,6 @@
 //! What can be run: one step a task, known to fit together.
 
+mod alone;
 mod case;
 mod check;
 mod demands;

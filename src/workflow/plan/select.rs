@@ -13,6 +13,8 @@ pub(super) struct Nodes {
     pub(super) cluster: String,
     pub(super) control_planes: u8,
     pub(super) workers: u8,
+    /// Those of an etcd alone, which has no others.
+    pub(super) etcd: u8,
 }
 
 impl std::fmt::Display for Nodes {
@@ -22,44 +24,60 @@ impl std::fmt::Display for Nodes {
             1 => format!("1 {what}"),
             _ => format!("{n} {what}s"),
         };
+        if self.is_etcd_alone() {
+            return f.write_str(&count(self.etcd, "etcd node"));
+        }
         write!(f, "{} and {}", count(self.control_planes, "control plane"), count(self.workers, "worker"))
     }
 }
 
 impl Nodes {
-    fn name(&self, role: Role, n: u8) -> String {
+    /// Is there no Kubernetes?
+    pub(super) fn is_etcd_alone(&self) -> bool {
+        self.etcd > 0
+    }
+
+    fn name(&self, (role, n): (Role, u8)) -> String {
         format!("{}-{}-{n}", self.cluster, role.as_str())
+    }
+
+    fn of(&self, role: Role) -> u8 {
+        match role {
+            Role::ControlPlane => self.control_planes,
+            Role::Worker => self.workers,
+            Role::Etcd => self.etcd,
+        }
+    }
+
+    /// All, by role and number.
+    fn all(&self) -> impl Iterator<Item = (Role, u8)> {
+        [Role::ControlPlane, Role::Worker, Role::Etcd].into_iter().flat_map(|role| (1..=self.of(role)).map(move |n| (role, n)))
     }
 
     /// The words for each node, for help.
     pub(super) fn words(&self) -> String {
-        let control_planes = (1..=self.control_planes).map(|n| format!("cp{n}"));
-        control_planes.chain((1..=self.workers).map(|n| format!("worker{n}"))).collect::<Vec<_>>().join(", ")
+        self.all().map(short).collect::<Vec<_>>().join(", ")
     }
 
     fn names(&self) -> impl Iterator<Item = String> {
-        let control_planes = (1..=self.control_planes).map(|n| self.name(Role::ControlPlane, n));
-        control_planes.chain((1..=self.workers).map(|n| self.name(Role::Worker, n)))
+        self.all().map(|node| self.name(node))
     }
 
-    /// Numbers of the control planes and workers that a word means; `None` when only etcd can tell.
-    fn meant(&self, pick: &Pick) -> Option<(Vec<u8>, Vec<u8>)> {
-        let all = |most: u8| (1..=most).collect::<Vec<u8>>();
-        let one = |n: u8, most: u8| if n <= most { vec![n] } else { Vec::new() };
-        Some(match pick {
-            Pick::All => (all(self.control_planes), all(self.workers)),
-            Pick::First => (vec![1], Vec::new()),
-            Pick::ControlPlanes => (all(self.control_planes), Vec::new()),
-            Pick::Secondaries => ((2..=self.control_planes).collect(), Vec::new()),
-            Pick::Workers => (Vec::new(), all(self.workers)),
-            Pick::ControlPlane(n) => (one(*n, self.control_planes), Vec::new()),
-            Pick::Worker(n) => (Vec::new(), one(*n, self.workers)),
-            Pick::Name(name) => (
-                all(self.control_planes).into_iter().filter(|n| self.name(Role::ControlPlane, *n) == *name).collect(),
-                all(self.workers).into_iter().filter(|n| self.name(Role::Worker, *n) == *name).collect(),
-            ),
+    /// The nodes that a word means; `None` when only etcd can tell.
+    fn meant(&self, pick: &Pick) -> Option<BTreeSet<(Role, u8)>> {
+        let means: &dyn Fn((Role, u8)) -> bool = match pick {
+            Pick::All => &|_| true,
+            Pick::First => &|(role, n)| role.has_member() && n == 1,
+            Pick::ControlPlanes => &|(role, _)| role == Role::ControlPlane,
+            Pick::Secondaries => &|(role, n)| role.has_member() && n > 1,
+            Pick::Workers => &|(role, _)| role == Role::Worker,
+            Pick::ControlPlane(n) => &|node| node == (Role::ControlPlane, *n),
+            Pick::Worker(n) => &|node| node == (Role::Worker, *n),
+            Pick::Etcd(n) => &|node| node == (Role::Etcd, *n),
+            Pick::Name(name) => &|node| self.name(node) == *name,
             Pick::Leader | Pick::Followers | Pick::Learner => return None,
-        })
+        };
+        Some(self.all().filter(|node| means(*node)).collect())
     }
 }
 
@@ -94,6 +112,7 @@ pub(super) fn short((role, n): (Role, u8)) -> String {
     match role {
         Role::ControlPlane => format!("cp{n}"),
         Role::Worker => format!("worker{n}"),
+        Role::Etcd => format!("etcd{n}"),
     }
 }
 
@@ -104,15 +123,22 @@ pub(super) fn look_up(selector: &Selector, nodes: &Nodes, empty: Empty, path: &P
         findings.wrong(path, "an empty list selects no node");
     }
     for pick in &selector.0 {
-        let Some((control_planes, workers)) = nodes.meant(pick) else {
+        let Some(those) = nodes.meant(pick) else {
             meant.unknown = true;
             continue;
         };
-        if control_planes.is_empty() && workers.is_empty() && empty != Empty::Allowed(true) {
+        if those.is_empty() && empty != Empty::Allowed(true) {
             let allow = if empty == Empty::Never { "" } else { ", or say `allowEmpty: true` where selecting none is fine" };
             let raise = |key: &str| format!("raise `{key}` of the cluster{allow}");
+            let alone = nodes.is_etcd_alone();
             let help = match pick {
                 Pick::Name(_) => format!("its nodes are: {}", nodes.names().collect::<Vec<_>>().join(", ")),
+                Pick::Secondaries | Pick::Etcd(_) if alone => format!("raise `nodes` of the cluster's `etcd`{allow}"),
+                // what no number of nodes would bring
+                Pick::ControlPlanes | Pick::Workers | Pick::ControlPlane(_) | Pick::Worker(_) if alone => {
+                    format!("its nodes are: {}", nodes.words())
+                }
+                Pick::Etcd(_) => format!("its nodes are: {}", nodes.words()),
                 Pick::Worker(_) | Pick::Workers => raise("workers"),
                 Pick::All
                 | Pick::First
@@ -125,8 +151,7 @@ pub(super) fn look_up(selector: &Selector, nodes: &Nodes, empty: Empty, path: &P
             };
             findings.wrong_with(path, format!("`{pick}` selects no node: the cluster has {nodes} by then"), help);
         }
-        meant.nodes.extend(control_planes.into_iter().map(|n| (Role::ControlPlane, n)));
-        meant.nodes.extend(workers.into_iter().map(|n| (Role::Worker, n)));
+        meant.nodes.extend(those);
     }
     meant
 }

@@ -95,6 +95,7 @@ impl Planner<'_> {
             ("reset", task.reset.is_some()),
             ("scale", task.scale.is_some()),
             ("advise", task.advise.is_some()),
+            ("member", task.member.is_some()),
             ("delete", task.delete.is_some()),
         ]
         .into_iter()
@@ -114,8 +115,7 @@ impl Planner<'_> {
             ([_], _) => self.only_step(task, path, findings),
             ([], Some(_)) => Some(Step::Expect),
             ([], None) => {
-                let steps =
-                    "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, advise, delete, or expect alone";
+                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, advise, member, delete, or expect alone";
                 findings.wrong_with(path, "this task has no step", format!("give it one of: {steps}"));
                 None
             }
@@ -173,6 +173,7 @@ impl Planner<'_> {
             task.reset.clone().map(Step::Reset),
             task.scale.clone().map(Step::Scale),
             task.advise.clone().map(Step::Advise),
+            task.member.clone().map(Step::Member),
             task.delete.as_ref().map(|_| Step::Delete),
         ];
         given.into_iter().flatten().next()

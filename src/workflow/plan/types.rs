@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::cluster::Topology;
 use crate::spec::{
-    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, Reset, Restart, Scale, Selector, Wait, When,
+    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, MemberStep, Reset, Restart, Scale, Selector,
+    Wait, When,
 };
 
 /// What one task does.
@@ -42,6 +43,8 @@ pub enum Step {
     Scale(Scale),
     /// Ask whether the next control plane may join.
     Advise(Advise),
+    /// Change an etcd alone.
+    Member(MemberStep),
     /// Remove everything.
     Delete,
     /// Nothing but its expectations.
@@ -65,6 +68,7 @@ impl Step {
             Self::Reset(_) => "reset",
             Self::Scale(_) => "scale",
             Self::Advise(_) => "advise",
+            Self::Member(_) => "member",
             Self::Delete => "delete",
             Self::Expect => "expect",
         }

@@ -1,15 +1,19 @@
 //! A plan's steps in words, for `--dry-run`, logs and reports.
 
 use super::types::{PlannedTask, Step, Transfer};
+use crate::cluster::EtcdAlone;
 use crate::event::TaskPlan;
-use crate::spec::{Exec, Fault, Join, Order, Restart, Scale, Wait};
+use crate::spec::{Ending, Exec, Fault, Join, MemberKind, MemberStep, Order, Restart, Scale, Span, Wait};
 
-/// What a step does, in one line.
-pub fn describe(step: &Step) -> String {
+/// What a step does, in one line; to an etcd alone where there is one.
+pub fn describe(step: &Step, etcd: Option<&EtcdAlone>) -> String {
     match step {
         Step::Cmd(process) => format!("run {}", command(std::iter::once(&process.program).chain(&process.args))),
         Step::Create => "make the nodes".into(),
-        Step::Init => "kubeadm init".into(),
+        Step::Init => match etcd {
+            Some(etcd) => format!("found etcd with {} members", etcd.members),
+            None => "kubeadm init".into(),
+        },
         Step::Join(join) => describe_join(join),
         Step::Exec(exec) => describe_exec(exec),
         Step::Copy(Transfer::In { from, nodes, to, .. }) => format!("copy {} to {to} in {nodes}", from.display()),
@@ -27,6 +31,7 @@ pub fn describe(step: &Step) -> String {
             let because = advise.because.as_ref().map(|text| format!(", because of {text:?}")).unwrap_or_default();
             format!("ask whether the next control plane may join, {} is wanted{because}", advise.is.as_str())
         }
+        Step::Member(member) => describe_member(member),
         Step::Delete => "remove everything".into(),
         Step::Expect => "look".into(),
     }
@@ -49,23 +54,23 @@ pub fn describe_fault(fault: &Fault) -> String {
 }
 
 /// Tasks as events tell of them, those of a group behind it.
-pub fn outline(tasks: &[PlannedTask]) -> Vec<TaskPlan> {
-    tasks.iter().flat_map(|task| outline_one(task, None)).collect()
+pub fn outline(tasks: &[PlannedTask], etcd: Option<&EtcdAlone>) -> Vec<TaskPlan> {
+    tasks.iter().flat_map(|task| outline_one(task, etcd, None)).collect()
 }
 
-fn outline_one(task: &PlannedTask, group: Option<usize>) -> Vec<TaskPlan> {
+fn outline_one(task: &PlannedTask, etcd: Option<&EtcdAlone>, group: Option<usize>) -> Vec<TaskPlan> {
     let own = TaskPlan {
         index: task.index,
         group,
         name: task.name.clone(),
-        what: describe(&task.step),
+        what: describe(&task.step, etcd),
         description: task.description.clone(),
         limit: task.limit,
         force: task.force,
     };
     let mut all = vec![own];
     if let Step::Group { tasks, .. } = &task.step {
-        all.extend(tasks.iter().flat_map(|inner| outline_one(inner, Some(task.index))));
+        all.extend(tasks.iter().flat_map(|inner| outline_one(inner, etcd, Some(task.index))));
     }
     all
 }
@@ -126,6 +131,33 @@ fn describe_restart(restart: &Restart) -> String {
     };
     let at_once = if restart.parallel { ", all at once" } else { "" };
     format!("{verb} {what}{}{at_once}", restart.nodes)
+}
+
+fn describe_member(member: &MemberStep) -> String {
+    let within = |within: Option<Span>| within.map(|w| format!(", within {w}")).unwrap_or_default();
+    let MemberStep { add, start, promote, remove, update, stop, put, fails } = member;
+    let add = add.as_ref().map(|add| {
+        let kind = match add.kind {
+            MemberKind::Learner => "learner",
+            MemberKind::Voter => "voter",
+        };
+        format!("add {} as a {kind}{}", add.node, within(add.within))
+    });
+    let start = start.as_ref().map(|start| {
+        let delay = start.delay.map(|delay| format!(", {delay} later")).unwrap_or_default();
+        format!("start etcd of {}{delay} until {}{}", start.node, start.until.as_str(), within(start.within))
+    });
+    let promote = promote.as_ref().map(|change| format!("promote {}{}", change.node, within(change.within)));
+    let remove = remove.as_ref().map(|change| format!("remove {}{}", change.node, within(change.within)));
+    let update = update.as_ref().map(|update| format!("update {} to {}", update.node, update.peer_url));
+    let stop = stop.as_ref().map(|stop| match stop.how {
+        Ending::Stop => format!("stop etcd of {}", stop.node),
+        Ending::Kill => format!("kill etcd of {}", stop.node),
+    });
+    let put = put.as_ref().map(|put| format!("put {} entries", put.entries));
+    let fails = fails.as_ref().map(|text| format!(", which fails with {text:?}")).unwrap_or_default();
+    let words: Vec<String> = [add, start, promote, remove, update, stop, put].into_iter().flatten().collect();
+    words.join(", ") + &fails
 }
 
 fn describe_scale(scale: &Scale) -> String {

@@ -97,7 +97,8 @@ impl Nodes {
 }
 
 fn cluster_of(node: &str) -> String {
-    let end = node.find("-control-plane-").or_else(|| node.find("-worker-")).unwrap_or(node.len());
+    let parts = ["-control-plane-", "-worker-", "-etcd-"];
+    let end = parts.iter().find_map(|part| node.find(part)).unwrap_or(node.len());
     node[..end].to_owned()
 }
 
@@ -168,11 +169,29 @@ impl One {
                 Err(why) => failed(why),
             },
             Call::Watch { every, .. } => self.watch(Duration::from_millis(every)).await,
-            Call::Members => match self.nodes.cluster(&self.node, |k| k.settled_members(&self.node)) {
+            Call::Members { .. } => match self.nodes.cluster(&self.node, |k| k.settled_members(&self.node)) {
                 Ok(members) => Said::Members { members },
                 Err(why) => failed(why),
             },
             Call::DataHash { .. } => failed("the data is nowhere".into()),
+            Call::Change { change, .. } => match self.nodes.cluster(&self.node, |k| k.change(&change)) {
+                Ok(members) => Said::Members { members },
+                Err(why) => failed(why.to_owned()),
+            },
+            Call::Put { .. } => Said::Done,
+            Call::Spawn { argv, .. } => {
+                // one that fails has ended before anybody looks
+                if !matches!(self.nodes.lock().scripts.get(&self.node), Some(Script::Fails(_))) {
+                    self.nodes.cluster(&self.node, |k| k.spawn(&self.node, &argv));
+                }
+                Said::Done
+            }
+            Call::End { .. } => {
+                if self.nodes.cluster(&self.node, |k| k.end(&self.node)) { Said::Done } else { failed("etcd does not run".into()) }
+            }
+            Call::Runs { .. } => {
+                if self.nodes.cluster(&self.node, |k| k.runs(&self.node)) { Said::Done } else { failed("etcd does not run".into()) }
+            }
             Call::Metrics => Said::Answer { status: 200, body: String::new() },
             Call::Meter { every, .. } => self.meter(Duration::from_millis(every)).await,
             Call::Usage => Said::Used { usage: Usage::default() },

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use joinder::agent::MemberChange;
 use joinder::event::{EtcdSample, Member, MemberId, MemberStatus};
 use joinder::sys::clock::Stamp;
 use serde_json::json;
@@ -15,6 +16,8 @@ pub(super) struct Kubernetes {
     apis: BTreeSet<String>,
     /// Node objects, all Ready.
     nodes: BTreeSet<String>,
+    /// Nodes of an etcd alone whose etcd runs.
+    running: BTreeSet<String>,
     /// Members that there were so far: an id is never given again.
     ids: u64,
 }
@@ -38,9 +41,13 @@ impl Kubernetes {
     }
 
     fn add(&mut self, node: &str, learner: bool) {
+        self.add_at(node, &format!("https://{node}:2380"), learner);
+    }
+
+    fn add_at(&mut self, node: &str, url: &str, learner: bool) {
         self.ids += 1;
         let id = MemberId(self.ids);
-        let peer_urls = vec![format!("https://{node}:2380")];
+        let peer_urls = vec![url.to_owned()];
         self.members.insert(node.to_owned(), Member { id, name: String::new(), peer_urls, learner });
     }
 
@@ -48,6 +55,63 @@ impl Kubernetes {
         if let Some(member) = self.members.get_mut(node) {
             node.clone_into(&mut member.name);
         }
+    }
+
+    /// A node's etcd begins; the first one of an etcd alone founds it with those that are named.
+    pub(super) fn spawn(&mut self, node: &str, argv: &[String]) {
+        let flag = |name: &str| argv.iter().find_map(|arg| arg.strip_prefix(&format!("--{name}="))).unwrap_or_default();
+        if flag("initial-cluster-state") == "new" && self.members.is_empty() {
+            for (name, url) in flag("initial-cluster").split(',').filter_map(|member| member.split_once('=')) {
+                self.add_at(name, url, false);
+            }
+        }
+        let url = flag("initial-advertise-peer-urls");
+        let added = self.members.iter().find(|(_, m)| m.peer_urls.iter().any(|has| has == url)).map(|(key, _)| key.clone());
+        if let Some(member) = added.and_then(|key| self.members.remove(&key)) {
+            self.members.insert(node.to_owned(), member);
+        }
+        self.running.insert(node.to_owned());
+        self.start(node);
+    }
+
+    pub(super) fn runs(&self, node: &str) -> bool {
+        self.running.contains(node)
+    }
+
+    /// A node's etcd ends; did it run?
+    pub(super) fn end(&mut self, node: &str) -> bool {
+        self.running.remove(node)
+    }
+
+    /// etcd's own rules, as far as the tests need them. A node is known by its URL.
+    pub(super) fn change(&mut self, change: &MemberChange) -> Result<Vec<Member>, &'static str> {
+        let of = |members: &BTreeMap<String, Member>, id| members.iter().find(|(_, m)| m.id == id).map(|(node, _)| node.clone());
+        match change {
+            MemberChange::Add { peer_url, .. } if self.members.values().any(|m| m.peer_urls.contains(peer_url)) => {
+                return Err("etcdserver: Peer URLs already exists");
+            }
+            MemberChange::Add { learner: true, .. } if self.members.values().any(|m| m.learner) => {
+                return Err("etcdserver: too many learner members in cluster");
+            }
+            MemberChange::Add { peer_url, learner } => self.add_at(&format!("at {peer_url}"), peer_url, *learner),
+            MemberChange::Promote { id } => {
+                let node = of(&self.members, *id).ok_or("etcdserver: member not found")?;
+                if !self.members[&node].started() {
+                    return Err("etcdserver: can only promote a learner member which is in sync with leader");
+                }
+                self.promote(&node);
+            }
+            MemberChange::Remove { id } => {
+                let node = of(&self.members, *id).ok_or("etcdserver: member not found")?;
+                self.members.remove(&node);
+                self.running.remove(&node);
+            }
+            MemberChange::Update { id, peer_url } => {
+                let node = of(&self.members, *id).ok_or("etcdserver: member not found")?;
+                self.members.entry(node).and_modify(|m| m.peer_urls = vec![peer_url.clone()]);
+            }
+        }
+        Ok(self.list())
     }
 
     pub(super) fn promote(&mut self, node: &str) {

@@ -1,0 +1,13 @@
+//! `member`: changes to an etcd alone, one file for each of its words.
+
+mod add;
+mod asked;
+mod change;
+mod put;
+mod start;
+mod step;
+mod stop;
+
+pub(super) use start::{again, found};
+pub use step::member;
+pub(super) use stop::end;

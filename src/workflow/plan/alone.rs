@@ -1,0 +1,142 @@
+//! What an etcd alone has not got, and what only it has.
+
+use super::super::file::Path;
+use super::findings::Findings;
+use super::select::{Empty, Nodes, look_up};
+use super::types::Step;
+use crate::spec::{ClusterSpec, Expectations, MemberStep, Part, Restart, Selector, State, Wait};
+
+/// Settings of the cluster that belong to the other kind.
+pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
+    let path = Path::default().key("cluster");
+    if spec.etcd.members.is_some() {
+        let kubernetes = [
+            ("kubernetes", spec.kubernetes.is_some()),
+            ("controlPlanes", spec.control_planes.is_some()),
+            ("workers", spec.workers > 0),
+            ("loadBalancer", spec.load_balancer.is_some()),
+        ];
+        for (key, _) in kubernetes.into_iter().filter(|(_, there)| *there) {
+            let what = format!("`{key}` belongs to a cluster with Kubernetes, and with `members` etcd is alone");
+            findings.wrong_with(&path.key(key), what, "leave one of the two out");
+        }
+        return;
+    }
+    let etcd = &spec.etcd;
+    for (key, there) in [("nodes", etcd.nodes.is_some()), ("args", !etcd.args.0.is_empty()), ("env", !etcd.env.0.is_empty())] {
+        if there {
+            let what = format!("`{key}` belongs to etcd alone");
+            findings.wrong_with(&path.key("etcd").key(key), what, "say `members`, and leave `kubernetes` out");
+        }
+    }
+}
+
+/// Steps that belong to the other kind of cluster.
+pub(super) fn turn(step: &Step, nodes: &Nodes, path: &Path, findings: &mut Findings<'_>) {
+    if !nodes.is_etcd_alone() {
+        if matches!(step, Step::Member(_)) {
+            let what = "`member` changes an etcd alone, and this cluster has Kubernetes, whose members kubeadm adds";
+            findings.wrong_with(path, what, "use `join`, `reset` or `scale`, or say `cluster: {etcd: {members: 1}}`");
+        }
+        return;
+    }
+    let no_kubernetes = "this cluster is etcd alone, without Kubernetes";
+    match step {
+        Step::Join(_) => {
+            let help = "use `member: {add: …}`, `member: {start: …}` and `member: {promote: …}`";
+            findings.wrong_with(path, format!("`join` runs kubeadm, and {no_kubernetes}"), help);
+        }
+        Step::Reset(_) => {
+            let help = "use `member: {remove: …}`";
+            findings.wrong_with(path, format!("`reset` runs kubeadm, and {no_kubernetes}"), help);
+        }
+        Step::Scale(_) => {
+            let help = "say `nodes` of the cluster's `etcd`, and use `member: {add: …}`";
+            findings.wrong_with(path, format!("`scale` joins nodes by kubeadm, and {no_kubernetes}"), help);
+        }
+        Step::Advise(_) => {
+            let what = format!("`advise` knows kubeadm's rules, and {no_kubernetes}");
+            findings.wrong_with(path, what, "use `member: {add: …}`: etcd itself says why it refuses");
+        }
+        Step::Copy(_) => findings.wrong_with(path, "etcd's image has no shell, with which files are copied", "use `exec` with etcdctl"),
+        Step::Exec(exec) if exec.script.is_some() => {
+            findings.wrong_with(&path.key("script"), "etcd's image has no shell", "say `command: [etcdctl, …]`");
+        }
+        Step::Wait(Wait { until: Some(state @ (State::ApiServer | State::Ready)), .. }) => {
+            let help = "wait for running or voter";
+            findings.wrong_with(&path.key("until"), format!("nothing gets {}: {no_kubernetes}", state.as_str()), help);
+        }
+        Step::Restart(Restart { what: what @ (Part::Kubelet | Part::KubeApiserver), .. }) => {
+            findings.wrong(&path.key("what"), format!("there is no {}: {no_kubernetes}", what.as_str()));
+        }
+        Step::Cmd(_)
+        | Step::Create
+        | Step::Init
+        | Step::Exec(_)
+        | Step::Wait(_)
+        | Step::Group { .. }
+        | Step::Export(_)
+        | Step::Restart(_)
+        | Step::Member(_)
+        | Step::Delete
+        | Step::Expect => {}
+    }
+}
+
+/// One word, and nodes that there are.
+pub(super) fn member(step: &MemberStep, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    let MemberStep { add, start, promote, remove, update, stop, put, fails } = step;
+    let words = [
+        ("add", add.as_ref().map(|add| (Some(&add.node), add.via.as_ref()))),
+        ("start", start.as_ref().map(|start| (Some(&start.node), None))),
+        ("promote", promote.as_ref().map(|change| (Some(&change.node), change.via.as_ref()))),
+        ("remove", remove.as_ref().map(|change| (Some(&change.node), change.via.as_ref()))),
+        ("update", update.as_ref().map(|update| (Some(&update.node), update.via.as_ref()))),
+        ("stop", stop.as_ref().map(|stop| (Some(&stop.node), None))),
+        ("put", put.as_ref().map(|put| (None, put.via.as_ref()))),
+    ];
+    let given: Vec<&str> = words.iter().filter(|(_, word)| word.is_some()).map(|(key, _)| *key).collect();
+    match given[..] {
+        [_] => {}
+        [] => findings.wrong_with(path, "nothing is changed", "say one of: add, start, promote, remove, update, stop, put"),
+        _ => findings.wrong_with(path, format!("a task changes one thing, this has {}", given.join(", ")), "make a task of each"),
+    }
+    for (key, selectors) in words {
+        let Some((node, via)) = selectors else { continue };
+        let path = path.key(key);
+        for (key, selector) in [("node", node), ("via", via)] {
+            if let Some(selector) = selector {
+                one(selector, &path.key(key), nodes, findings);
+            }
+        }
+    }
+    if fails.as_ref().is_some_and(String::is_empty) {
+        findings.wrong(&path.key("fails"), "each refusal holds the empty text");
+    }
+    if put.as_ref().is_some_and(|put| put.entries == 0) {
+        findings.wrong(&path.key("put").key("entries"), "no entry is no change");
+    }
+}
+
+fn one(selector: &Selector, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    let meant = look_up(selector, nodes, Empty::Never, path, findings);
+    if meant.nodes.len() > 1 {
+        findings.wrong_with(path, format!("{selector} means {} nodes", meant.nodes.len()), "name one, as in etcd2");
+    }
+}
+
+/// Demands on what is not there.
+pub(super) fn expectations(expect: &Expectations, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    if !nodes.is_etcd_alone() {
+        return;
+    }
+    let mut none = |path: &Path, what: &str| findings.wrong(path, format!("there is no {what}: this cluster is etcd alone"));
+    if expect.nodes.is_some() {
+        none(&path.key("nodes"), "Node object");
+    }
+    let resources = expect.resources.iter().flat_map(|resources| resources.each()).map(|(component, _)| ("resources", component));
+    let logs = expect.logs.iter().flat_map(|logs| logs.each()).map(|(component, _)| ("logs", component));
+    for (key, component) in resources.chain(logs).filter(|(_, component)| !matches!(*component, "node" | "etcd")) {
+        none(&path.key(key).key(component), component);
+    }
+}
