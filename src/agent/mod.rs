@@ -11,6 +11,7 @@ mod meter;
 mod proc;
 mod process;
 mod protocol;
+mod proxy;
 mod run;
 mod serve;
 mod watch;
@@ -18,6 +19,7 @@ mod watch;
 pub use client::{Agent, AgentError, Piece, Replies};
 pub use process::{Output, Process};
 pub use protocol::{Call, Pipe, Reply, Request, Said};
+pub use proxy::{Act, Disturb, Side};
 pub use serve::serve;
 
 /// Where joinder puts itself in a node. Not below `/tmp` or `/run`: they are tmpfs, which the archive API cannot see.

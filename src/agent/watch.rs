@@ -13,7 +13,8 @@ use crate::etcd::{Client, Credentials, EtcdError, Kind};
 use crate::event::{EtcdSample, Member, MemberId};
 use crate::sys::clock::Stamp;
 
-const PKI: &str = "/etc/kubernetes/pki";
+/// Where kubeadm keeps keys and certificates.
+pub(super) const PKI: &str = "/etc/kubernetes/pki";
 const ADDRESS: &str = "127.0.0.1:2379";
 const ENDPOINT: &str = "https://127.0.0.1:2379";
 /// One question's limit; etcd's own clients in kubeadm use 2 s.

@@ -196,6 +196,10 @@ async fn measure(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>
             | Said::Sample { .. }
             | Said::Members { .. }
             | Said::Used { .. }
+            | Said::Proxying { .. }
+            | Said::Proxied { .. }
+            | Said::Unproxied { .. }
+            | Said::Disturbed { .. }
             | Said::Done => {}
         }
     }
@@ -250,6 +254,10 @@ async fn follow(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>)
                 | Said::Used { .. }
                 | Said::Metered { .. }
                 | Said::Noticed { .. }
+                | Said::Proxying { .. }
+                | Said::Proxied { .. }
+                | Said::Unproxied { .. }
+                | Said::Disturbed { .. }
                 | Said::Done,
             ) => {}
             Err(e) => return e.to_string(),
