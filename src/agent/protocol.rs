@@ -76,8 +76,8 @@ pub enum Call {
     },
     /// Disturbs them no more, and lets those go on that stand still: [`Said::Done`].
     Lift {
-        /// The name of what is lifted.
-        id: String,
+        /// What it is known by.
+        key: String,
     },
     /// Ends a call that goes on.
     Cancel {
@@ -187,8 +187,8 @@ pub enum Said {
     },
     /// A call has met a fault.
     Disturbed {
-        /// The fault's name.
-        id: String,
+        /// What the fault is known by.
+        key: String,
         /// What became of the call.
         how: String,
         /// Does it stand still until it is let go?

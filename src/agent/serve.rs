@@ -65,7 +65,8 @@ async fn serve_with(
         }
     });
 
-    let mut session = Session { whole: CancellationToken::new(), running: HashMap::new(), tasks: JoinSet::new(), to, grace, script: Script::default() };
+    let mut session =
+        Session { whole: CancellationToken::new(), running: HashMap::new(), tasks: JoinSet::new(), to, grace, script: Script::default() };
     let mut lines = BufReader::new(input).split(b'\n');
     let read = loop {
         tokio::select! {
@@ -172,8 +173,8 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
             script.add(disturb);
             Said::Done
         }
-        Call::Lift { id } => {
-            script.lift(&id);
+        Call::Lift { key } => {
+            script.lift(&key);
             Said::Done
         }
         Call::Cancel { .. } => Said::Done,

@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use super::args::NodeArgs;
 use crate::cluster::{self, CreateLimits, Images, Topology};
 use crate::event::{Bus, Event};
+use crate::fault::Faults;
 use crate::image::find;
 use crate::node::Overrides;
 use crate::runtime::Runtime;
@@ -55,6 +56,7 @@ pub(super) async fn world(
         events: events.clone(),
         cluster: None,
         observer: None,
+        faults: Faults::default(),
     })
 }
 

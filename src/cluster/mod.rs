@@ -12,6 +12,7 @@ mod load_balancer;
 mod network;
 mod pick;
 mod remove;
+mod select;
 mod topology;
 
 pub use admit::AdmitError;
@@ -21,4 +22,5 @@ pub use kubeconfig::KubeconfigError;
 pub use network::{RANGE, free_subnets, span};
 pub use pick::means;
 pub use remove::{Gone, remove};
+pub use select::{SelectError, select};
 pub use topology::{DEFAULT_NAME, Images, NodePlace, Topology, TopologyError};

@@ -12,7 +12,7 @@ mod time;
 mod wanted;
 mod window;
 
-pub use joins::joins;
+pub use joins::{Residues, joins};
 pub use leader::leader;
 pub use logs::{Findings, Found, logs};
 pub use members::members;

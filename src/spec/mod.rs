@@ -15,7 +15,7 @@ mod workflow;
 pub use cluster::{ClusterSpec, Discovery, EtcdSpec};
 pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
 pub use expected::{AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Logs, MomentName, Of, Over, Point, Resources, SpanName, Texts, Time};
-pub use fault::{Action, Fault, Trigger, Until};
+pub use fault::{Action, Bandwidth, Delay, EtcdCall, Fault, Observed, Partition, Side, Target, Trigger, Until, Victim};
 pub use known::{Failing, KnownBad, Residue};
 pub use schema::schema_text;
 pub use selector::{Pick, Selector};

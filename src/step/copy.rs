@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::each::each;
 use super::error::StepError;
-use super::select::select;
 use super::world::World;
+use crate::cluster::select;
 use crate::event::Event;
 use crate::spec::Selector;
 use crate::sys::stop::Stop;

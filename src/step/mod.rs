@@ -13,7 +13,6 @@ mod join;
 mod reset;
 mod restart;
 mod scale;
-mod select;
 mod wait;
 mod world;
 

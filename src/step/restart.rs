@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::each::each;
 use super::error::StepError;
-use super::select::select;
 use super::world::World;
+use crate::cluster::select;
 use crate::event::Event;
 use crate::node::{BootLimits, Node, NodeError};
 use crate::spec::{Ending, Part, Restart};

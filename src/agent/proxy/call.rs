@@ -154,15 +154,9 @@ fn broken_off(error: &Error, mut to: SendStream<Bytes>) -> End {
 }
 
 /// What a fault makes of a call. Those that faults name are short: one request, one answer.
-async fn disturbed(
-    request: Request<RecvStream>,
-    respond: &mut SendResponse<Bytes>,
-    way: &Way,
-    method: &str,
-    struck: &[Struck],
-) -> End {
+async fn disturbed(request: Request<RecvStream>, respond: &mut SendResponse<Bytes>, way: &Way, method: &str, struck: &[Struck]) -> End {
     let words = format!("{method} to {}", way.endpoint);
-    let told = |fault: &Struck, how: String, held: bool| (way.tell)(Said::Disturbed { id: fault.id.clone(), how, held });
+    let told = |fault: &Struck, how: String, held: bool| (way.tell)(Said::Disturbed { key: fault.key.clone(), how, held });
     let of = |is: fn(&Act) -> bool| struck.iter().filter(move |fault| is(&fault.act));
     let done = |what: &str, fault: &Struck| Some(format!("{what} by {:?}", fault.id));
     if let Some(fault) = of(|act| *act == Act::Refuse).next() {

@@ -14,6 +14,6 @@ mod trust;
 #[cfg(test)]
 mod tests;
 
-pub use script::{Act, Disturb, Side};
 pub(super) use script::Script;
+pub use script::{Act, Disturb, Side};
 pub(super) use serve::serve;

@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 /// Some calls that are disturbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disturb {
-    /// The fault's name, unique in this proxy.
+    /// What it is known by, unique in this proxy.
+    pub key: String,
+    /// The fault's name.
     pub id: String,
     /// etcd's name for the call: `MemberAdd`.
     pub method: String,
@@ -65,6 +67,7 @@ struct Entry {
 /// A fault that a call has met.
 #[derive(Clone, Debug)]
 pub(super) struct Struck {
+    pub(super) key: String,
     pub(super) id: String,
     pub(super) act: Act,
     /// The fault has ended.
@@ -78,10 +81,10 @@ impl Script {
     }
 
     /// Ends a fault: what it holds goes on, and later calls are left alone.
-    pub(in crate::agent) fn lift(&self, id: &str) {
+    pub(in crate::agent) fn lift(&self, key: &str) {
         self.locked(|all| {
-            all.iter().filter(|entry| entry.disturb.id == id).for_each(|entry| entry.lifted.cancel());
-            all.retain(|entry| entry.disturb.id != id);
+            all.iter().filter(|entry| entry.disturb.key == key).for_each(|entry| entry.lifted.cancel());
+            all.retain(|entry| entry.disturb.key != key);
         });
     }
 
@@ -104,7 +107,7 @@ impl Script {
                 }
                 *seen = seen.saturating_add(1);
                 if *seen >= disturb.nth && *seen - disturb.nth < disturb.times {
-                    struck.push(Struck { id: disturb.id.clone(), act: disturb.act, lifted: lifted.clone() });
+                    struck.push(Struck { key: disturb.key.clone(), id: disturb.id.clone(), act: disturb.act, lifted: lifted.clone() });
                 }
             }
         });
@@ -122,7 +125,7 @@ mod tests {
 
     fn disturb(id: &str, nth: u32, times: u32, endpoints: &[&str]) -> Disturb {
         let endpoints = endpoints.iter().map(|text| (*text).to_owned()).collect();
-        Disturb { id: id.into(), method: "MemberAdd".into(), endpoints, nth, times, act: Act::Refuse }
+        Disturb { key: id.into(), id: id.into(), method: "MemberAdd".into(), endpoints, nth, times, act: Act::Refuse }
     }
 
     #[test]

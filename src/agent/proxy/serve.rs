@@ -101,14 +101,7 @@ async fn dial(address: Address) -> std::io::Result<TcpStream> {
 }
 
 /// TLS on both sides, and calls from one to the other.
-pub(super) async fn join<C, E>(
-    client: C,
-    etcd: E,
-    address: Address,
-    trust: &Trust,
-    script: &Script,
-    tell: &Tell,
-) -> Result<(), String>
+pub(super) async fn join<C, E>(client: C, etcd: E, address: Address, trust: &Trust, script: &Script, tell: &Tell) -> Result<(), String>
 where
     C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     E: AsyncRead + AsyncWrite + Unpin + Send + 'static,

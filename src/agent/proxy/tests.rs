@@ -124,7 +124,7 @@ impl Between {
         let (etcd, script) = (Etcd::default(), Script::default());
         for (id, method, act) in disturbs {
             let (id, method) = ((*id).to_owned(), (*method).to_owned());
-            script.add(Disturb { id, method, endpoints: Vec::new(), nth: 1, times: 1, act: *act });
+            script.add(Disturb { key: id.clone(), id, method, endpoints: Vec::new(), nth: 1, times: 1, act: *act });
         }
         let (tell, said) = tell();
         let (mut server, mut proxy) = (JoinSet::new(), JoinSet::new());
