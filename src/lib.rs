@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod etcd;
 pub mod event;
 pub mod expect;
+pub mod fault;
 pub mod image;
 pub mod kubeadm;
 pub mod node;

@@ -21,7 +21,8 @@ const DOORS: &[(&str, &[&str])] = &[
     // event: a member is one plain type from the wire to the verdict
     ("etcd", &["event"]),
     // event: as in etcd; what the agent says of members and usage is what is told
-    ("agent", &["etcd", "event", "sys"]),
+    // pki: the proxy is taken for etcd
+    ("agent", &["etcd", "event", "pki", "sys"]),
     // no event: a node is waited for by whoever tells of it
     ("node", &["agent", "runtime", "sys"]),
     ("image", &["runtime", "sys"]),
@@ -35,14 +36,17 @@ const DOORS: &[(&str, &[&str])] = &[
     ("observe", &["agent", "event", "kubeadm", "node", "sys"]),
     // observe: the record is what is judged
     ("expect", &["event", "observe", "spec", "sys"]),
+    // agent: the proxy in the nodes disturbs calls
+    ("fault", &["agent", "cluster", "event", "node", "spec", "sys"]),
     // cluster, node: a plan holds the topology that was decided
     // event: the outline of a plan is told with the case
     ("workflow", &["cluster", "event", "node", "spec"]),
     // agent: commands in nodes are followed, and members asked who leads
-    ("step", &["agent", "cluster", "event", "kubeadm", "node", "observe", "runtime", "spec", "sys"]),
+    // fault: the world holds what is broken beyond one step
+    ("step", &["agent", "cluster", "event", "fault", "kubeadm", "node", "observe", "runtime", "spec", "sys"]),
     // agent, cluster, node, spec: the judge asks the members, and looks into logs, for what expectations need to see
     // observe: it waits until what is judged has been told
-    ("runner", &["agent", "cluster", "event", "expect", "node", "observe", "spec", "step", "sys", "workflow"]),
+    ("runner", &["agent", "cluster", "event", "expect", "fault", "node", "observe", "spec", "step", "sys", "workflow"]),
     ("report", &["event", "sys"]),
     ("cli", &[ALL]),
 ];

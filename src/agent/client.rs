@@ -174,6 +174,10 @@ impl Agent {
             | Said::Used { .. }
             | Said::Metered { .. }
             | Said::Noticed { .. }
+            | Said::Proxying { .. }
+            | Said::Proxied { .. }
+            | Said::Unproxied { .. }
+            | Said::Disturbed { .. }
             | Said::Done) => Ok(said),
         }
     }

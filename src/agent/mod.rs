@@ -14,6 +14,7 @@ mod meter;
 mod proc;
 mod process;
 mod protocol;
+mod proxy;
 mod run;
 mod serve;
 mod watch;
@@ -22,6 +23,7 @@ pub use client::{Agent, AgentError, Piece, Replies};
 pub use idle::idle;
 pub use process::{Output, Process};
 pub use protocol::{Call, EtcdAccess, MemberChange, Pipe, Reply, Request, Said};
+pub use proxy::{Act, Disturb, Side};
 pub use serve::serve;
 
 /// Where joinder puts itself in a node. Not below `/tmp` or `/run`: they are tmpfs, which the archive API cannot see.

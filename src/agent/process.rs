@@ -56,6 +56,10 @@ impl Process {
                 | Said::Used { .. }
                 | Said::Metered { .. }
                 | Said::Noticed { .. }
+                | Said::Proxying { .. }
+                | Said::Proxied { .. }
+                | Said::Unproxied { .. }
+                | Said::Disturbed { .. }
                 | Said::Done => {}
             }
         }

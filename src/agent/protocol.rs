@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{EtcdMetrics, EtcdSample, Member, MemberId, Notice, Usage};
+use super::proxy::Disturb;
+use crate::event::{EtcdCall, EtcdMetrics, EtcdSample, Member, MemberId, Notice, Usage};
 use crate::sys::clock::Stamp;
 
 /// Host to agent.
@@ -115,6 +116,19 @@ pub enum Call {
         every: u64,
         /// The file that etcd writes its log to; the pod's where there is none.
         log: Option<String>,
+    },
+    /// Stands between the node's kubeadm and etcd until cancelled: [`Said::Proxying`], then [`Said::Proxied`] for each call and
+    /// [`Said::Disturbed`] for each that a fault meets, then [`Said::Done`]. Its rule in the node goes with it.
+    Proxy,
+    /// Calls that the node's proxy disturbs from now on: [`Said::Done`].
+    Disturb {
+        /// Which, and how.
+        disturb: Disturb,
+    },
+    /// Disturbs them no more, and lets those go on that stand still: [`Said::Done`].
+    Lift {
+        /// What it is known by.
+        key: String,
     },
     /// Ends a call that goes on.
     Cancel {
@@ -248,6 +262,32 @@ pub enum Said {
         /// What.
         notice: Notice,
     },
+    /// The proxy stands.
+    Proxying {
+        /// The port that it listens on.
+        port: u16,
+    },
+    /// kubeadm's call to etcd has ended.
+    Proxied {
+        /// The call.
+        call: EtcdCall,
+    },
+    /// A connection of kubeadm to etcd could not be carried.
+    Unproxied {
+        /// The member that it was for.
+        endpoint: String,
+        /// Why not.
+        why: String,
+    },
+    /// A call has met a fault.
+    Disturbed {
+        /// What the fault is known by.
+        key: String,
+        /// What became of the call.
+        how: String,
+        /// Does it stand still until it is let go?
+        held: bool,
+    },
     /// Nothing more to say. Last of its call.
     Done,
     /// It could not be done. Last of its call.
@@ -261,7 +301,15 @@ impl Said {
     /// Is this the last thing said for its call?
     pub fn is_last(&self) -> bool {
         match self {
-            Self::Started { .. } | Self::Line { .. } | Self::Sample { .. } | Self::Metered { .. } | Self::Noticed { .. } => false,
+            Self::Started { .. }
+            | Self::Line { .. }
+            | Self::Sample { .. }
+            | Self::Metered { .. }
+            | Self::Noticed { .. }
+            | Self::Proxying { .. }
+            | Self::Proxied { .. }
+            | Self::Unproxied { .. }
+            | Self::Disturbed { .. } => false,
             Self::Hello { .. }
             | Self::Exited { .. }
             | Self::Answer { .. }

@@ -1,6 +1,8 @@
 //! The agent's loop: reads requests, starts what they ask for, ends everything it started when its input ends.
 
 use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -12,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::cgroup::Groups;
 use super::proc::Proc;
 use super::protocol::{Call, Reply, Request, Said};
+use super::proxy::{self, Script};
 use super::{daemon, kube, meter, run, watch};
 use crate::sys::clock::Stamp;
 
@@ -62,7 +65,8 @@ async fn serve_with(
         }
     });
 
-    let mut session = Session { whole: CancellationToken::new(), running: HashMap::new(), tasks: JoinSet::new(), to, grace };
+    let mut session =
+        Session { whole: CancellationToken::new(), running: HashMap::new(), tasks: JoinSet::new(), to, grace, script: Script::default() };
     let mut lines = BufReader::new(input).split(b'\n');
     let read = loop {
         tokio::select! {
@@ -86,6 +90,8 @@ struct Session {
     tasks: JoinSet<u64>,
     to: mpsc::UnboundedSender<Reply>,
     grace: Duration,
+    /// What the node's proxy disturbs.
+    script: Script,
 }
 
 impl Session {
@@ -107,9 +113,9 @@ impl Session {
         }
         let stop = self.whole.child_token();
         self.running.insert(id, stop.clone());
-        let (answers, grace) = (Answers { id, to: self.to.clone() }, self.grace);
+        let (answers, grace, script) = (Answers { id, to: self.to.clone() }, self.grace, self.script.clone());
         self.tasks.spawn(async move {
-            carry_out(request.call, answers, stop, grace).await;
+            carry_out(request.call, answers, stop, grace, script).await;
             id
         });
     }
@@ -121,7 +127,7 @@ impl Session {
     }
 }
 
-async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace: Duration) {
+async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace: Duration, script: Script) {
     let last = match call {
         Call::Hello => Said::Hello { version: env!("CARGO_PKG_VERSION").into(), now: Stamp::now() },
         Call::Run { argv, env } => run::run(&argv, &env, &answers, &stop, grace).await,
@@ -177,6 +183,18 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
             Ok(usage) => Said::Used { usage },
             Err(why) => Said::Failed { why },
         },
+        Call::Proxy => {
+            let heard = answers.clone();
+            proxy::serve(Path::new(watch::PKI), script, Arc::new(move |said| heard.say(said)), &stop).await
+        }
+        Call::Disturb { disturb } => {
+            script.add(disturb);
+            Said::Done
+        }
+        Call::Lift { key } => {
+            script.lift(&key);
+            Said::Done
+        }
         Call::Cancel { .. } => Said::Done,
     };
     answers.say(last);

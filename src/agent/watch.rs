@@ -12,6 +12,8 @@ use crate::etcd::{Client, Credentials, EtcdError, Kind};
 use crate::event::{EtcdSample, Member, MemberId, Notice};
 use crate::sys::clock::Stamp;
 
+/// Where kubeadm keeps keys and certificates.
+pub(super) const PKI: &str = "/etc/kubernetes/pki";
 /// One question's limit; etcd's own clients in kubeadm use 2 s.
 const LIMIT: Duration = Duration::from_secs(1);
 /// A hash reads the whole store.

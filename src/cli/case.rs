@@ -10,6 +10,7 @@ use super::args::NodeArgs;
 use super::rounds::Turn;
 use crate::cluster::{self, CreateLimits, Images, Topology};
 use crate::event::{Bus, Event};
+use crate::fault::Faults;
 use crate::image::find;
 use crate::node::Overrides;
 use crate::runtime::Runtime;
@@ -60,6 +61,7 @@ pub(super) async fn world(
         events: events.clone(),
         cluster: None,
         observer: None,
+        faults: Faults::default(),
     })
 }
 

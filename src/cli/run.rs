@@ -47,10 +47,6 @@ pub(super) async fn run(args: RunArgs) -> Exit {
     if args.dry_run {
         return get::write(&plain(&plans().map(dry_run::describe).collect::<String>()));
     }
-    if let Some(why) = plans().find_map(not_there) {
-        diag::say(&format!("error: {why}"));
-        return Exit::BadFile;
-    }
     let signals = Signals::listen();
     match execute(&args, &cases, &signals).await {
         Ok(exit) => exit,
@@ -70,17 +66,6 @@ fn cases(args: &RunArgs) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
         None => random::seed().map_err(|e| (Exit::BadEnvironment, format!("error: no seed: {e}")))?,
     };
     Ok(plans.into_iter().map(|plan| (plan, seed)).collect())
-}
-
-/// What the language has and this version cannot do: it is said before anything is made, since a run without it would judge
-/// something else.
-fn not_there(plan: &Plan) -> Option<String> {
-    let (file, faulty) = (&plan.file, plan.all_tasks().find(|task| !task.faults.is_empty()));
-    if let Some(task) = faulty {
-        return Some(format!("{file}: task {:?} has faults, which this version plans but cannot make: see `--dry-run`", task.name));
-    }
-    let residue = plan.known_bad.iter().find(|known| known.fails.residue.is_some())?;
-    Some(format!("{file}: knownBad of {} names a residue, which this version cannot see yet: leave `residue` out", residue.issue))
 }
 
 async fn execute(args: &RunArgs, cases: &[(Plan, u64)], signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {

@@ -87,6 +87,10 @@ async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
         | Said::Used { .. }
         | Said::Metered { .. }
         | Said::Noticed { .. }
+        | Said::Proxying { .. }
+        | Said::Proxied { .. }
+        | Said::Unproxied { .. }
+        | Said::Disturbed { .. }
         | Said::Done
         | Said::Failed { .. }) => Some(format!("{other:?}")),
     })

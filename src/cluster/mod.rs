@@ -14,6 +14,7 @@ mod load_balancer;
 mod network;
 mod pick;
 mod remove;
+mod select;
 mod topology;
 
 pub use admit::AdmitError;
@@ -25,4 +26,5 @@ pub use kubeconfig::KubeconfigError;
 pub use network::{RANGE, free_subnets, span};
 pub use pick::means;
 pub use remove::{Gone, remove};
+pub use select::{SelectError, only, select, status};
 pub use topology::{DEFAULT_NAME, EtcdAlone, Images, NodePlace, Topology, TopologyError};

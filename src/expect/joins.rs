@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use super::window::Window;
 use crate::event::{Judgement, Verdict};
 use crate::observe::{KubeadmEnd, Record};
-use crate::spec::{Joins, Pick};
+use crate::spec::{JoinEnd, Joins, Pick, Residue};
+
+/// What joins have left in etcd, by node; why it is not known.
+pub type Residues = BTreeMap<String, Result<Residue, String>>;
 
 /// Judges the joins that ended in the step; `name_of` finds a node's name.
-pub fn joins(wanted: &Joins, record: &Record, window: Window, name_of: impl Fn(&Pick) -> String) -> Judgement {
+pub fn joins(wanted: &Joins, record: &Record, window: Window, residues: &Residues, name_of: impl Fn(&Pick) -> String) -> Judgement {
     let words = describe(wanted);
     let mut ends: BTreeMap<&str, Vec<&KubeadmEnd>> = BTreeMap::new();
     for (node, all) in &record.story.ends {
@@ -17,9 +20,9 @@ pub fn joins(wanted: &Joins, record: &Record, window: Window, name_of: impl Fn(&
             ends.insert(node, here);
         }
     }
-    let fail: BTreeMap<String, &str> = match wanted {
+    let fail: BTreeMap<String, &JoinEnd> = match wanted {
         Joins::Ok(_) => BTreeMap::new(),
-        Joins::These(these) => these.iter().map(|(pick, end)| (name_of(pick), end.fails.as_str())).collect(),
+        Joins::These(these) => these.iter().map(|(pick, end)| (name_of(pick), end)).collect(),
     };
     let mut verdicts: Vec<Verdict> = fail.keys().filter(|node| !ends.contains_key(node.as_str())).map(|_| Verdict::Undecided).collect();
     let mut saw: Vec<String> = fail
@@ -28,9 +31,15 @@ pub fn joins(wanted: &Joins, record: &Record, window: Window, name_of: impl Fn(&
         .map(|node| format!("{node}: no kubeadm join was seen to end"))
         .collect();
     for (node, ends) in &ends {
-        let (verdict, said) = one(fail.get(*node).copied(), ends);
+        let wanted = fail.get(*node);
+        let (verdict, said) = one(wanted.map(|end| end.fails.as_str()), ends);
         verdicts.push(verdict);
         saw.push(format!("{node}: {said}"));
+        if let Some(wanted) = wanted.and_then(|end| end.residue) {
+            let (verdict, said) = left(wanted, residues.get(*node));
+            verdicts.push(verdict);
+            saw.push(format!("residue of {node}: {said}"));
+        }
     }
     let verdict = verdicts.into_iter().max().unwrap_or(Verdict::Undecided);
     if saw.is_empty() {
@@ -38,6 +47,14 @@ pub fn joins(wanted: &Joins, record: &Record, window: Window, name_of: impl Fn(&
     }
     let evidence = ends.values().flatten().map(|end| end.seq).collect();
     Judgement { name: "joins".into(), verdict, wanted: words, saw: saw.join("; "), evidence }
+}
+
+fn left(wanted: Residue, seen: Option<&Result<Residue, String>>) -> (Verdict, String) {
+    match seen {
+        Some(Ok(seen)) => (if *seen == wanted { Verdict::Pass } else { Verdict::Fail }, seen.as_str().to_owned()),
+        Some(Err(why)) => (Verdict::Undecided, format!("not known: {why}")),
+        None => (Verdict::Undecided, "nobody looked".into()),
+    }
 }
 
 fn one(fails: Option<&str>, ends: &[&KubeadmEnd]) -> (Verdict, String) {
@@ -62,7 +79,13 @@ pub(super) fn describe(wanted: &Joins) -> String {
     match wanted {
         Joins::Ok(_) => "all succeed".into(),
         Joins::These(these) => {
-            let each = these.iter().map(|(node, end)| format!("{node} fails with {:?}", end.fails));
+            let each = these.iter().map(|(node, end)| {
+                format!(
+                    "{node} fails with {:?}{}",
+                    end.fails,
+                    end.residue.map(|r| format!(" and leaves {}", r.as_str())).unwrap_or_default()
+                )
+            });
             format!("{}, all others succeed", each.collect::<Vec<_>>().join(", "))
         }
     }
@@ -71,7 +94,7 @@ pub(super) fn describe(wanted: &Joins) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{AllOk, JoinEnd};
+    use crate::spec::AllOk;
     use crate::sys::clock::Stamp;
 
     fn at(s: u64) -> Stamp {
@@ -86,7 +109,7 @@ mod tests {
         for (node, code, error) in ends {
             record.story.ends.entry((*node).to_owned()).or_default().push(end(true, 15, *code, *error));
         }
-        joins(wanted, &record, Window { from: at(10), to: at(20) }, |pick| pick.to_string().replace("cp", "cp-"))
+        joins(wanted, &record, Window { from: at(10), to: at(20) }, &Residues::new(), |pick| pick.to_string().replace("cp", "cp-"))
     }
 
     const FULL: &str = "error execution phase etcd-join: etcdserver: too many learner members in cluster";
@@ -102,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_one_that_is_named_must_fail_in_just_that_way() {
-        let third = |text: &str| Joins::These(vec![(Pick::ControlPlane(3), JoinEnd { fails: text.into() })]);
+        let third = |text: &str| Joins::These(vec![(Pick::ControlPlane(3), JoinEnd { fails: text.into(), residue: None })]);
         let ends: &[_] = &[("cp-2", Some(0), None), ("cp-3", Some(1), Some(FULL))];
         assert_eq!(judged(&third("too many learner"), ends).verdict, Verdict::Pass);
         assert_eq!(judged(&third("unhealthy cluster"), ends).verdict, Verdict::Fail);
@@ -110,6 +133,25 @@ mod tests {
         assert_eq!(judged(&third("x"), &[("cp-2", Some(0), None)]).verdict, Verdict::Undecided, "nobody saw it");
         let both: &[_] = &[("cp-2", Some(1), Some("x")), ("cp-3", Some(1), Some(FULL))];
         assert_eq!(judged(&third("too many learner"), both).verdict, Verdict::Fail, "another one failed too");
+    }
+
+    #[test]
+    fn what_is_left_must_be_just_that_and_must_be_seen() {
+        let mut record = Record::default();
+        let end = KubeadmEnd { join: true, at: at(15), code: Some(1), error: Some(FULL.into()), seq: 1 };
+        record.story.ends.insert("cp-3".into(), vec![end]);
+        let wanted = JoinEnd { fails: "too many".into(), residue: Some(Residue::UnnamedLearner) };
+        let wanted = Joins::These(vec![(Pick::ControlPlane(3), wanted)]);
+        for (seen, verdict) in [
+            (Some(Ok(Residue::UnnamedLearner)), Verdict::Pass),
+            (Some(Ok(Residue::None)), Verdict::Fail),
+            (Some(Err("no voter answers".to_owned())), Verdict::Undecided),
+            (None, Verdict::Undecided),
+        ] {
+            let residues: Residues = seen.clone().map(|seen| ("cp-3".to_owned(), seen)).into_iter().collect();
+            let window = Window { from: at(10), to: at(20) };
+            assert_eq!(joins(&wanted, &record, window, &residues, |_| "cp-3".into()).verdict, verdict, "{seen:?}");
+        }
     }
 
     #[test]

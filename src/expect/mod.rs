@@ -14,7 +14,7 @@ mod wanted;
 mod window;
 
 pub use invariant::Invariance;
-pub use joins::joins;
+pub use joins::{Residues, joins};
 pub use leader::leader;
 pub use logs::{Findings, Found, logs};
 pub use members::members;

@@ -13,6 +13,9 @@ use crate::sys::stop::Stop;
 /// Lines kept to look for the error in.
 const KEPT: usize = 400;
 
+/// A signal ended it that was not ours.
+const KILLED: &str = "it was killed";
+
 /// Why a kubeadm command did not succeed.
 #[derive(Debug, Error)]
 pub enum KubeadmError {
@@ -98,7 +101,11 @@ impl Kubeadm<'_> {
             node: node.name.clone(),
             code,
             phase: follow.phase.clone(),
-            error: error.clone().filter(|_| code != Some(0)),
+            error: match &end {
+                Ok(End::Exited(None)) => error.clone().or_else(|| Some(KILLED.to_owned())),
+                Ok(End::Exited(Some(0)) | End::Stopped) | Err(_) if code == Some(0) => None,
+                Ok(_) | Err(_) => error.clone(),
+            },
             took: began.elapsed(),
         });
         let (command, node) = (command.to_owned(), node.name.clone());
@@ -108,7 +115,7 @@ impl Kubeadm<'_> {
             End::Exited(code) => {
                 let phase = follow.phase.unwrap_or_else(|| "before the first".into());
                 let exit = code.map_or_else(
-                    || "it was killed".to_owned(),
+                    || KILLED.to_owned(),
                     |c| format!("exit code {c}, last line: {}", follow.lines.last().map_or("", String::as_str)),
                 );
                 Err(KubeadmError::Failed { command, node, phase, error: error.unwrap_or(exit) })

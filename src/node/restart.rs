@@ -20,6 +20,16 @@ impl Node {
     /// # Errors
     /// The engine's, or [`NodeError::Boot`]; the container may then be down.
     pub async fn restart(&self, grace: Option<Duration>, limits: &BootLimits) -> Result<String, NodeError> {
+        let how = self.end(grace, limits).await?;
+        self.begin(limits).await?;
+        Ok(how)
+    }
+
+    /// Ends the container as [`Node::restart`] does, and leaves it down.
+    ///
+    /// # Errors
+    /// As [`Node::restart`].
+    pub async fn end(&self, grace: Option<Duration>, limits: &BootLimits) -> Result<String, NodeError> {
         match grace {
             Some(grace) => self.runtime.stop(&self.name, grace).await?,
             None => self.runtime.signal(&self.name, "SIGKILL").await?,
@@ -33,11 +43,19 @@ impl Node {
                 Err(e) => Look::Never(e.to_string()),
             }
         });
-        let how = ended.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })?;
+        ended.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })
+    }
+
+    /// Starts a container that has ended, and waits until containerd and the agent answer.
+    ///
+    /// # Errors
+    /// As [`Node::restart`].
+    pub async fn begin(&self, limits: &BootLimits) -> Result<(), NodeError> {
+        let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
         self.runtime.start(&self.name).await?;
         self.renew(limits.containerd).await?;
         if self.role == Role::Etcd {
-            return Ok(how);
+            return Ok(());
         }
         self.until_containerd(limits).await?;
         let usable = wait(format!("containerd's CRI in {}", self.name), &patience, || async {
@@ -48,7 +66,22 @@ impl Node {
                 Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
             }
         });
-        usable.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })?;
-        Ok(how)
+        usable.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })
+    }
+
+    /// Freezes all that runs in it.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn pause(&self) -> Result<(), NodeError> {
+        Ok(self.runtime.pause(&self.name).await?)
+    }
+
+    /// Lets it run on.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn resume(&self) -> Result<(), NodeError> {
+        Ok(self.runtime.resume(&self.name).await?)
     }
 }

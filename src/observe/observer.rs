@@ -233,6 +233,10 @@ async fn measure(agent: &Agent, node: &Node, events: &Bus, record: &Mutex<Record
             | Said::Sample { .. }
             | Said::Members { .. }
             | Said::Used { .. }
+            | Said::Proxying { .. }
+            | Said::Proxied { .. }
+            | Said::Unproxied { .. }
+            | Said::Disturbed { .. }
             | Said::Done => {}
         }
     }
@@ -288,6 +292,10 @@ async fn follow(agent: &Agent, node: &Node, events: &Bus, record: &Mutex<Record>
                 | Said::Used { .. }
                 | Said::Metered { .. }
                 | Said::Noticed { .. }
+                | Said::Proxying { .. }
+                | Said::Proxied { .. }
+                | Said::Unproxied { .. }
+                | Said::Disturbed { .. }
                 | Said::Done,
             ) => {}
             Err(e) => return e.to_string(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::logs;
+use super::{logs, residue};
 use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
 use crate::event::{Event, Judgement, Member, Verdict, Work};
@@ -124,7 +124,10 @@ async fn seen(
     let window = ways_end(observer, began, look.limit(limit), stop).await;
     let record = observer.record();
     let name_of = |pick: &Pick| node_name(cluster, pick);
-    all.extend(wanted.joins.as_ref().map(|joins| expect::joins(joins, &record, window, name_of)));
+    if let Some(joins) = &wanted.joins {
+        let residues = residue::read(cluster, &record, window.from).await;
+        all.push(expect::joins(joins, &record, window, &residues, name_of));
+    }
     let leader = wanted.leader.as_ref().filter(|l| due("leader", l.when.as_ref()));
     all.extend(leader.map(|leader| expect::leader(leader, &record, window)));
     all.extend(wanted.order.as_ref().map(|order| expect::order(order, &record, window, name_of)));
@@ -187,7 +190,7 @@ async fn settle(cluster: &Cluster, wanted: &Members, look: Look, stop: &Stop) ->
 }
 
 /// The list of the first voter that answers; a learner or a member that is down does not.
-async fn settled_members(cluster: &Cluster) -> Result<Vec<Member>, String> {
+pub(super) async fn settled_members(cluster: &Cluster) -> Result<Vec<Member>, String> {
     let mut why = Vec::new();
     for node in cluster.with_member() {
         match node.agent().ask(Call::Members { etcd: node.etcd() }, ASK).await {

@@ -1,6 +1,8 @@
 //! What is known to fail: a failure in just that way is `known`, any other stays one, and so is passing where it should fail.
 
+use super::residue;
 use crate::event::{Judgement, Verdict};
+use crate::expect::Residues;
 use crate::spec::KnownBad;
 use crate::step::World;
 
@@ -11,8 +13,8 @@ pub(super) struct Known<'a>(pub(super) &'a [KnownBad]);
 impl<'a> Known<'a> {
     /// A failure that counts, against the entries about these versions: the known failure where one is met just so, else what
     /// each of them says to it.
-    pub(super) fn failed(self, world: &World, task: &str, why: &[String]) -> Vec<Judgement> {
-        let all: Vec<Judgement> = self.about(world).map(|entry| judge_failure(entry, task, why)).collect();
+    pub(super) fn failed(self, world: &World, task: &str, why: &[String], residues: &Residues) -> Vec<Judgement> {
+        let all: Vec<Judgement> = self.about(world).map(|entry| judge_failure(entry, task, why, residues)).collect();
         match all.iter().find(|judgement| judgement.verdict == Verdict::Known) {
             Some(known) => vec![known.clone()],
             None => all,
@@ -37,11 +39,26 @@ impl<'a> Known<'a> {
     }
 }
 
-fn judge_failure(entry: &KnownBad, task: &str, why: &[String]) -> Judgement {
+fn judge_failure(entry: &KnownBad, task: &str, why: &[String], residues: &Residues) -> Judgement {
     let same = task == entry.fails.step;
     let said = entry.fails.error.as_ref().is_none_or(|error| why.iter().any(|why| why.contains(error.as_str())));
-    let verdict = if same && said { Verdict::Known } else { Verdict::Fail };
-    judgement(entry, verdict, format!("task {task:?} failed: {}", why.join("; ")))
+    let left = entry.fails.residue.map_or(Some(true), |wanted| residue::all_are(residues, wanted));
+    let verdict = match (same && said, left) {
+        (true, Some(true)) => Verdict::Known,
+        (true, None) => Verdict::Undecided,
+        (false, _) | (true, Some(false)) => Verdict::Fail,
+    };
+    let mut saw = format!("task {task:?} failed: {}", why.join("; "));
+    if entry.fails.residue.is_some() {
+        let each = residues.iter().map(|(node, residue)| match residue {
+            Ok(residue) => format!("{node} {}", residue.as_str()),
+            Err(why) => format!("{node} not known: {why}"),
+        });
+        let all: Vec<String> = each.collect();
+        let all = if all.is_empty() { "no join failed".to_owned() } else { all.join(", ") };
+        saw += &format!("; residue: {all}");
+    }
+    judgement(entry, verdict, saw)
 }
 
 fn judge_pass(entry: &KnownBad) -> Judgement {
@@ -52,17 +69,16 @@ fn judge_pass(entry: &KnownBad) -> Judgement {
 }
 
 fn judgement(entry: &KnownBad, verdict: Verdict, saw: String) -> Judgement {
-    let wanted = match &entry.fails.error {
-        Some(error) => format!("task {:?} fails with {error:?}", entry.fails.step),
-        None => format!("task {:?} fails", entry.fails.step),
-    };
+    let error = entry.fails.error.as_ref().map(|error| format!(" with {error:?}")).unwrap_or_default();
+    let residue = entry.fails.residue.map(|residue| format!(", residue {}", residue.as_str())).unwrap_or_default();
+    let wanted = format!("task {:?} fails{error}{residue}", entry.fails.step);
     Judgement { name: format!("known bad: {}", entry.issue), verdict, wanted, saw, evidence: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Failing;
+    use crate::spec::{Failing, Residue};
 
     fn entry(strict: bool) -> KnownBad {
         KnownBad {
@@ -81,7 +97,24 @@ mod tests {
             ("join", "timed out", Verdict::Fail),
             ("init", "can only promote", Verdict::Fail),
         ] {
-            assert_eq!(judge_failure(&entry(true), task, &[why.to_owned()]).verdict, verdict, "{task}: {why}");
+            let judgement = judge_failure(&entry(true), task, &[why.to_owned()], &Residues::new());
+            assert_eq!(judgement.verdict, verdict, "{task}: {why}");
+        }
+    }
+
+    #[test]
+    fn another_residue_is_another_failure_and_an_unseen_one_decides_nothing() {
+        let mut entry = entry(true);
+        entry.fails.residue = Some(Residue::Voter);
+        let why = ["can only promote".to_owned()];
+        for (residue, verdict) in [
+            (Some(Ok(Residue::Voter)), Verdict::Known),
+            (Some(Ok(Residue::UnnamedLearner)), Verdict::Fail),
+            (Some(Err("nobody answers".to_owned())), Verdict::Undecided),
+            (None, Verdict::Fail),
+        ] {
+            let residues: Residues = residue.clone().map(|residue| ("cp-2".to_owned(), residue)).into_iter().collect();
+            assert_eq!(judge_failure(&entry, "join", &why, &residues).verdict, verdict, "{residue:?}");
         }
     }
 

@@ -1,11 +1,13 @@
 //! Runs a plan task by task: limits, stopping, judging, and what counts as a failure.
 
+mod faults;
 mod group;
 mod invariants;
 mod judge;
 mod known;
 mod logs;
 mod policy;
+mod residue;
 mod run;
 mod task;
 

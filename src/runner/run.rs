@@ -44,6 +44,9 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
         world.events.tell(Event::Warning { text: warning.clone() });
     }
     for task in &plan.tasks {
+        if task.step == Step::Delete {
+            end_faults(world).await;
+        }
         let ended = match turn(task, world, &part, retain, ended_by.as_deref()) {
             Turn::Skip(reason) => task::skip(task, world, &reason),
             Turn::Run => task::run(task, world, &part, known).await,
@@ -64,6 +67,7 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
             result.failed = Some(task.name.clone());
         }
     }
+    end_faults(world).await;
     // A workflow without a delete task, or whose delete task failed or never had its turn, leaves nothing behind either.
     if !retain && made {
         result.left = clean_up(world, stop).await.is_err();
@@ -77,6 +81,13 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     }
     result.failed = result.failed.or(broken);
     result
+}
+
+/// Undoes what lasts until the run's end.
+async fn end_faults(world: &World) {
+    for why in world.faults.end().await {
+        world.events.tell(Event::Warning { text: format!("a fault of an earlier task may not be undone: {why}") });
+    }
 }
 
 /// What was known to fail and passed; a case that was stopped shows nothing of it.

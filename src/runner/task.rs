@@ -5,11 +5,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::group;
 use super::judge::{Look, judge};
 use super::known::Known;
 use super::policy;
+use super::{faults, group, residue};
 use crate::event::{Event, Judgement, Outcome, Verdict};
+use crate::expect::Residues;
 use crate::spec::Joins;
 use crate::step::{self, StepError, World};
 use crate::sys::clock::Stamp;
@@ -39,30 +40,47 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
     let stop = own_stop(task, stop);
     let clock = begin(task, world);
     let mut inner = group::Seen::default();
-    let outcome = limited(task, &stop, async |part| match &task.step {
-        Step::Create => step::create(world, part).await.map(drop),
-        Step::Init => step::init(world, part).await,
-        Step::Delete => step::delete(world, part).await,
-        Step::Scale(scale) => step::scale(world, scale, part).await,
-        Step::Group { tasks, keep_going } => {
-            let (ended, seen) = group::run(tasks, *keep_going, world, part, known).await;
-            inner = seen;
-            ended
-        }
-        Step::Cmd(_)
-        | Step::Join(_)
-        | Step::Exec(_)
-        | Step::Copy(_)
-        | Step::Wait(_)
-        | Step::Export(_)
-        | Step::Restart(_)
-        | Step::Reset(_)
-        | Step::Advise(_)
-        | Step::Member(_)
-        | Step::Expect => beside(task, world, part).await,
-    });
-    let outcome = outcome.await;
-    let ended = end(task, world, outcome, clock, &stop, known).await;
+    // what is broken must be there: `init` makes it where no task did
+    let made = match &task.step {
+        Step::Init if !task.faults.is_empty() && world.cluster.is_none() => step::create(world, &stop).await.map(drop),
+        _ => Ok(()),
+    };
+    let armed = match made {
+        Ok(()) => faults::arm(task, world, &stop).await,
+        Err(e) => Err(e),
+    };
+    let armed = match armed {
+        Ok(armed) => armed,
+        Err(e) => return end(task, world, (outcome(Err(e)), Vec::new()), clock, &stop, known).await,
+    };
+    let whole = world.faults.clone();
+    let work = async |part: &Stop| {
+        limited(task, part, async |part| match &task.step {
+            Step::Create => step::create(world, part).await.map(drop),
+            Step::Init => step::init(world, part).await,
+            Step::Delete => step::delete(world, part).await,
+            Step::Scale(scale) => step::scale(world, scale, part).await,
+            Step::Group { tasks, keep_going } => {
+                let (ended, seen) = group::run(tasks, *keep_going, world, part, known).await;
+                inner = seen;
+                ended
+            }
+            Step::Cmd(_)
+            | Step::Join(_)
+            | Step::Exec(_)
+            | Step::Copy(_)
+            | Step::Wait(_)
+            | Step::Export(_)
+            | Step::Restart(_)
+            | Step::Reset(_)
+            | Step::Advise(_)
+            | Step::Member(_)
+            | Step::Expect => beside(task, world, part).await,
+        })
+        .await
+    };
+    let came = faults::under(armed, &whole, &stop, work).await;
+    let ended = end(task, world, came, clock, &stop, known).await;
     Ended { undecided: ended.undecided | inner.undecided, known: ended.known | inner.known, ..ended }
 }
 
@@ -70,8 +88,13 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
 pub(super) async fn run_beside(task: &PlannedTask, world: &World, stop: &Stop, known: Known<'_>) -> Ended {
     let stop = own_stop(task, stop);
     let clock = begin(task, world);
-    let outcome = limited(task, &stop, async |part| beside(task, world, part).await).await;
-    end(task, world, outcome, clock, &stop, known).await
+    let armed = match faults::arm(task, world, &stop).await {
+        Ok(armed) => armed,
+        Err(e) => return end(task, world, (outcome(Err(e)), Vec::new()), clock, &stop, known).await,
+    };
+    let work = async |part: &Stop| limited(task, part, async |part| beside(task, world, part).await).await;
+    let came = faults::under(armed, &world.faults, &stop, work).await;
+    end(task, world, came, clock, &stop, known).await
 }
 
 /// Tells that a task, with those of its group, is not run.
@@ -109,7 +132,7 @@ fn begin(task: &PlannedTask, world: &World) -> (Stamp, Instant) {
 async fn end(
     task: &PlannedTask,
     world: &World,
-    outcome: Outcome,
+    (outcome, of_faults): (Outcome, Vec<Judgement>),
     (began, clock): (Stamp, Instant),
     stop: &Stop,
     known: Known<'_>,
@@ -119,6 +142,10 @@ async fn end(
     let look = if outcome.passed() || wanted_failures { Look::Until } else { Look::Once };
     let mut judgements: Vec<Judgement> =
         if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, look, stop).await };
+    if !stop.soft.is_cancelled() {
+        judgements.extend(of_faults);
+    }
+    let residues = residues(task, world, &outcome, began).await;
     // Judging takes its own time, as long as the expectations allow; only what followed from the step is the task's.
     let took = if outcome.passed() { clock.elapsed() } else { took };
     let as_wanted = wanted_failures && judgements.iter().any(|j| j.name == "joins" && j.verdict == Verdict::Pass);
@@ -127,7 +154,7 @@ async fn end(
     if counts {
         let failed = judgements.iter().filter(|j| j.verdict == Verdict::Fail).map(|j| format!("{}: {}", j.name, j.saw));
         let why: Vec<String> = outcome.reason().into_iter().chain(failed).collect();
-        let seen = known.failed(world, &task.name, &why);
+        let seen = known.failed(world, &task.name, &why, &residues);
         is_known = seen.iter().any(|judgement| judgement.verdict == Verdict::Known);
         counts = !is_known;
         judgements.extend(seen);
@@ -141,6 +168,19 @@ async fn end(
     }
     finished(task, world, &outcome, counts, took);
     Ended { outcome, counts, known: is_known, undecided: policy::undecided(&judgements, task.ignore_error) }
+}
+
+/// What the joins of a task that failed have left in etcd.
+async fn residues(task: &PlannedTask, world: &World, outcome: &Outcome, began: Stamp) -> Residues {
+    let joins = matches!(task.step, Step::Join(_) | Step::Scale(_));
+    match (&world.cluster, &world.observer, outcome) {
+        (Some(cluster), Some(observer), Outcome::Failed { .. } | Outcome::TimedOut { .. }) if joins => {
+            let residues = residue::read(cluster, &observer.record(), began).await;
+            residue::tell(&residues, world);
+            residues
+        }
+        _ => Residues::new(),
+    }
 }
 
 /// Have just as many joins failed as should, and nothing else? The expectation tells whether they are the right ones.

@@ -217,6 +217,10 @@ pub trait Runtime: Send + Sync {
     async fn signal(&self, name: &str, signal: &str) -> Result<()>;
     /// Sends a container its stop signal, and KILL after `grace`; returns when it has ended. One that has ended is fine.
     async fn stop(&self, name: &str, grace: Duration) -> Result<()>;
+    /// Freezes all processes of a container.
+    async fn pause(&self, name: &str) -> Result<()>;
+    /// Lets a frozen container run on; one that is not frozen is fine.
+    async fn resume(&self, name: &str) -> Result<()>;
     /// Kills and removes a container with its anonymous volumes.
     async fn remove(&self, name: &str) -> Result<()>;
     /// The last lines that the first process wrote.

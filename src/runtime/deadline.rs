@@ -97,6 +97,12 @@ impl Runtime for Deadline {
     async fn stop(&self, name: &str, grace: Duration) -> Result<()> {
         limited(self.limits.long + grace, "stop container", name, self.inner.stop(name, grace)).await
     }
+    async fn pause(&self, name: &str) -> Result<()> {
+        limited(self.limits.short, "pause container", name, self.inner.pause(name)).await
+    }
+    async fn resume(&self, name: &str) -> Result<()> {
+        limited(self.limits.short, "resume container", name, self.inner.resume(name)).await
+    }
     async fn remove(&self, name: &str) -> Result<()> {
         limited(self.limits.long, "remove container", name, self.inner.remove(name)).await
     }

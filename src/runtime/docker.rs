@@ -133,6 +133,17 @@ impl Runtime for DockerEngine {
         self.api.stop_container(name, Some(options)).await.map_err(on("stop container", name))
     }
 
+    async fn pause(&self, name: &str) -> Result<()> {
+        self.api.pause_container(name).await.map_err(on("pause container", name))
+    }
+
+    async fn resume(&self, name: &str) -> Result<()> {
+        match self.api.unpause_container(name).await {
+            Err(Error::DockerResponseServerError { message, .. }) if message.contains("is not paused") => Ok(()),
+            other => other.map_err(on("resume container", name)),
+        }
+    }
+
     async fn remove(&self, name: &str) -> Result<()> {
         let options = query::RemoveContainerOptions { force: true, v: true, link: false };
         gone(self.api.remove_container(name, Some(options)).await, "remove container", name)

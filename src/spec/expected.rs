@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::known::Residue;
 use super::selector::Pick;
 use super::unit::{Comparable, Compare, Size, Span, as_text};
 use super::version::When;
@@ -184,8 +185,10 @@ pub enum AllOk {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JoinEnd {
-    /// kubeadm fails, and its own error holds this text.
+    /// kubeadm fails, and its own error holds this text; `it was killed` when a fault did that.
     pub fails: String,
+    /// What it has left in etcd.
+    pub residue: Option<Residue>,
 }
 
 impl Serialize for Joins {

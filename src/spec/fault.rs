@@ -1,10 +1,13 @@
 //! Faults: what is broken, when it begins, when it ends.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::selector::Selector;
-use super::unit::{Size, Span};
+use super::unit::{Size, Span, as_text};
 
 /// Something broken on purpose while a step runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,8 +39,27 @@ pub struct Trigger {
     pub after: Option<Span>,
     /// With `call`, `event` or `phase`: on which nodes; any when not said.
     pub node: Option<Selector>,
-    /// With `call`, `event` or `phase`: the how many-th time; the first when not said.
+    /// With `call`, `event` or `phase`: the how many-th time on a node; the first when not said.
     pub nth: Option<u32>,
+    /// With `call`: only when it is sent to the member of one of these nodes.
+    pub endpoint: Option<Selector>,
+    /// With `call`, where something else than the call is disturbed: the side of the call at which it stands still until that is done;
+    /// `request` when not said.
+    pub at: Option<Side>,
+}
+
+impl EtcdCall {
+    /// As in files and in etcd's API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MemberAdd => "MemberAdd",
+            Self::MemberList => "MemberList",
+            Self::MemberPromote => "MemberPromote",
+            Self::MemberRemove => "MemberRemove",
+            Self::MemberUpdate => "MemberUpdate",
+            Self::Status => "Status",
+        }
+    }
 }
 
 /// A call to etcd, by its name in etcd's API.
@@ -165,6 +187,19 @@ pub enum Victim {
     KubeApiserver,
 }
 
+impl Victim {
+    /// As in files, and as the process is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Kubeadm => "kubeadm",
+            Self::Kubelet => "kubelet",
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+        }
+    }
+}
+
 /// Nodes that cannot reach others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -196,13 +231,37 @@ pub struct On {
     pub nodes: Selector,
 }
 
-/// When a fault ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+/// When a fault ends: with the step, with the run, or so long after it was set off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
     /// With the step.
     #[default]
     StepEnd,
     /// With the run.
     RunEnd,
+    /// So long after it was set off, or with the step where that comes first.
+    After(Span),
 }
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StepEnd => f.write_str("step-end"),
+            Self::RunEnd => f.write_str("run-end"),
+            Self::After(span) => write!(f, "{span}"),
+        }
+    }
+}
+
+impl FromStr for Until {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "step-end" => Ok(Self::StepEnd),
+            "run-end" => Ok(Self::RunEnd),
+            other => other.parse().map(Self::After).map_err(|why| format!("an end is step-end, run-end or a duration: {why}")),
+        }
+    }
+}
+
+as_text!(Until, r"^(step-end|run-end|\s*([0-9.]+\s*[a-zµ]+\s*)+)$", "step-end, run-end, or how long after it was set off: 10s");

@@ -56,6 +56,18 @@ pub enum Residue {
     Voter,
 }
 
+impl Residue {
+    /// As in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::UnnamedLearner => "unnamed-learner",
+            Self::NamedLearner => "named-learner",
+            Self::Voter => "voter",
+        }
+    }
+}
+
 impl KnownBad {
     /// Is it about these versions? Each of `kubeadm` and `etcd` that is said must hold the version under its minor.
     pub fn is_about(&self, kubeadm: Option<&str>, etcd: Option<&str>) -> bool {

@@ -16,14 +16,14 @@ mod workflow;
 pub use cluster::{ClusterSpec, Discovery, EtcdSpec};
 pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
 pub use expected::{AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Logs, MomentName, Of, Over, Point, Resources, SpanName, Texts, Time};
-pub use fault::{Action, Fault, Trigger, Until};
+pub use fault::{Action, Bandwidth, Delay, EtcdCall, Fault, Observed, Partition, Side, Target, Trigger, Until, Victim};
 pub use invariant::{Invariant, Invariants};
 pub use known::{Failing, KnownBad, Residue};
 pub use schema::schema_text;
 pub use selector::{Pick, Selector};
 pub use step::{
-    Advise, Advised, AddMember, ChangeMember, Copy, Ending, Exec, Export, Group, Init, Join, MemberKind, MemberStep, Nothing, Order, OutputWanted, Part,
-    PutEntries, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
+    AddMember, Advise, Advised, ChangeMember, Copy, Ending, Exec, Export, Group, Init, Join, MemberKind, MemberStep, Nothing, Order,
+    OutputWanted, Part, PutEntries, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
 };
 pub use unit::{Comparable, Compare, Size, Span};
 pub use version::{Demand, When};

@@ -35,6 +35,9 @@ pub struct Join {
     /// Joining no node at all is fine.
     #[serde(default)]
     pub allow_empty: bool,
+    /// A proxy stands between kubeadm and etcd and tells of each call; it does anyhow where a fault is about calls.
+    #[serde(default)]
+    pub watch_calls: bool,
 }
 
 /// The order in which control planes join.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::each::each;
 use super::error::StepError;
-use super::select::{only, select};
 use super::world::World;
+use crate::cluster::{only, select};
 use crate::event::Event;
 use crate::spec::Selector;
 use crate::sys::stop::Stop;
@@ -29,7 +29,7 @@ pub async fn copy_in(world: &World, from: &Path, nodes: &Selector, to: &str, all
 /// Copies a file or folder out of the one node that the selector means.
 ///
 /// # Errors
-/// As [`copy_in`]; [`StepError::SelectsMany`] when it means several.
+/// As [`copy_in`]; [`StepError::Select`] when it means several.
 pub async fn copy_out(world: &World, node: &Selector, from: &str, to: &Path) -> Result<(), StepError> {
     let cluster = world.cluster()?;
     let node = only(&cluster, node).await?;

@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use crate::cluster::{AdmitError, CreateError, KubeconfigError};
+use crate::cluster::{AdmitError, CreateError, KubeconfigError, SelectError};
+use crate::fault::ArmError;
 use crate::kubeadm::KubeadmError;
 use crate::node::NodeError;
 use crate::sys::wait::WaitError;
@@ -42,28 +43,12 @@ pub enum StepError {
         /// What, with the reason.
         left: Vec<String>,
     },
-    /// A selector means no node that is there.
-    #[error("{selector:?} selects none of the nodes that are there")]
-    Selects {
-        /// The selector.
-        selector: String,
-    },
-    /// A selector means several nodes where it may mean one.
-    #[error("{selector:?} selects {}, but just one can be meant here", names.join(", "))]
-    SelectsMany {
-        /// The selector.
-        selector: String,
-        /// The nodes.
-        names: Vec<String>,
-    },
-    /// A selector is about etcd, and no member could be asked.
-    #[error("{selector:?} needs an answer from etcd: {}", if said.is_empty() { "there is no control plane".to_owned() } else { said.join("; ") })]
-    Unseen {
-        /// The selector.
-        selector: String,
-        /// What the members said.
-        said: Vec<String>,
-    },
+    /// A selector means nothing.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// The faults of the step could not be made ready.
+    #[error(transparent)]
+    Arm(#[from] ArmError),
     /// A command could not be started.
     #[error("cannot start {what}: {why}")]
     NotStarted {

@@ -2,9 +2,9 @@
 
 use super::each::each;
 use super::error::StepError;
-use super::select::select;
 use super::world::World;
 use crate::agent::{AgentError, Output, Pipe};
+use crate::cluster::select;
 use crate::event::Event;
 use crate::node::Node;
 use crate::spec::{Exec, OutputWanted};

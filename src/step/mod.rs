@@ -15,7 +15,6 @@ mod member;
 mod reset;
 mod restart;
 mod scale;
-mod select;
 mod wait;
 mod world;
 

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use super::each::each;
 use super::error::StepError;
-use super::select::select;
 use super::world::{Commands, World};
 use crate::agent::{Call, Said};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, select};
 use crate::event::Event;
 use crate::node::{Node, Role, path};
 use crate::spec::Reset;

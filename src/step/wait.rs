@@ -6,10 +6,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::error::StepError;
-use super::select::select;
 use super::world::World;
 use crate::agent::{AgentError, Call, Said};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, select};
 use crate::node::{Node, Role};
 use crate::spec::{Pick, Selector, State, Wait};
 use crate::sys::stop::Stop;

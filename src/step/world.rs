@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::error::StepError;
 use crate::cluster::{Cluster, CreateLimits, Images, Topology};
 use crate::event::Bus;
+use crate::fault::Faults;
 use crate::kubeadm::config::Shared;
 use crate::kubeadm::policy::Policy;
 use crate::kubeadm::{Kubeadm, KubeadmError};
@@ -48,6 +49,8 @@ pub struct World {
     pub cluster: Option<Arc<Cluster>>,
     /// The samplers, once kubeadm init begins.
     pub observer: Option<Observer>,
+    /// What is broken beyond one step, and the proxies that see kubeadm's calls to etcd.
+    pub faults: Faults,
 }
 
 impl World {

@@ -164,6 +164,14 @@ impl Runtime for FakeEngine {
         let owned = name.to_owned();
         self.call("stop container", name, move |state| state.stop(&owned)).await
     }
+    async fn pause(&self, name: &str) -> Result<()> {
+        let owned = name.to_owned();
+        self.call("pause container", name, move |state| state.pause(&owned)).await
+    }
+    async fn resume(&self, name: &str) -> Result<()> {
+        let owned = name.to_owned();
+        self.call("resume container", name, move |state| state.resume(&owned)).await
+    }
     async fn remove(&self, name: &str) -> Result<()> {
         let owned = name.to_owned();
         self.call("remove container", name, move |state| {

@@ -133,6 +133,20 @@ impl State {
         Ok(())
     }
 
+    /// Its processes go on here: nobody asks them while it is frozen.
+    pub(super) fn pause(&mut self, name: &str) -> Answer<()> {
+        self.running(name)?.state = "paused";
+        Ok(())
+    }
+
+    pub(super) fn resume(&mut self, name: &str) -> Answer<()> {
+        let made = self.containers.get_mut(name).ok_or_else(|| no_such("container", name))?;
+        if made.state == "paused" {
+            made.state = "running";
+        }
+        Ok(())
+    }
+
     pub(super) fn remove(&mut self, name: &str) {
         if self.containers.remove(name).is_some() {
             self.volumes.retain(|_, (_, of)| of != name);

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::super::error::StepError;
-use super::super::select::select;
 use super::super::world::{Commands, World};
 use super::{node, parallel, serial, staged};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, select};
 use crate::event::{Event, Work};
 use crate::node::Node;
 use crate::spec::{Join, Order, Selector};

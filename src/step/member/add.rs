@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::super::error::StepError;
-use super::super::select::only;
 use super::super::world::World;
 use super::asked;
 use crate::agent::MemberChange;
+use crate::cluster::only;
 use crate::event::{Event, Member};
 use crate::spec::{AddMember, MemberKind};
 use crate::sys::stop::Stop;

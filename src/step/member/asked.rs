@@ -6,9 +6,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::super::error::StepError;
-use super::super::select::only;
 use crate::agent::{Call, MemberChange, Said};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, SelectError, only};
 use crate::event::Member;
 use crate::node::Node;
 use crate::spec::Selector;
@@ -22,7 +21,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// The node that is asked: the one that is named, else the first one with a vote that answers.
 pub(super) async fn via(cluster: &Cluster, named: Option<&Selector>) -> Result<Arc<Node>, StepError> {
     if let Some(selector) = named {
-        return only(cluster, selector).await;
+        return Ok(only(cluster, selector).await?);
     }
     let mut said = Vec::new();
     for node in cluster.with_member() {
@@ -31,7 +30,7 @@ pub(super) async fn via(cluster: &Cluster, named: Option<&Selector>) -> Result<A
             Err(why) => said.push(why),
         }
     }
-    Err(StepError::Unseen { selector: "a member with a vote".into(), said })
+    Err(SelectError::Unseen { selector: "a member with a vote".into(), said }.into())
 }
 
 /// The member list as a node's own member has it, as fresh as the question.

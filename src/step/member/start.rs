@@ -6,11 +6,10 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 
 use super::super::error::StepError;
-use super::super::select::{only, status};
 use super::super::world::World;
 use super::asked;
 use crate::agent::Call;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, only, status};
 use crate::event::{Event, MemberId, Work};
 use crate::node::{Node, NodeError, path};
 use crate::spec::{Running, StartMember};

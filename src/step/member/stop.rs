@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::super::error::StepError;
-use super::super::select::only;
 use super::super::world::World;
 use crate::agent::Call;
+use crate::cluster::only;
 use crate::event::Event;
 use crate::node::Node;
 use crate::spec::{Ending, StopMember};

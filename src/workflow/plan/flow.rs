@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::file::Path;
-use super::{alone, check};
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up, short};
 use super::types::{PlannedTask, Step};
+use super::{alone, check};
 use crate::cluster::Topology;
 use crate::node::Role;
 use crate::spec::{Join, Scale, Selector, State, Wait};
@@ -25,7 +25,8 @@ struct Flow {
 /// Looks at all tasks in their order.
 pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings: &mut Findings<'_>) {
     let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
-    let nodes = Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker), etcd: of(Role::Etcd) };
+    let nodes =
+        Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker), etcd: of(Role::Etcd) };
     let mut flow = Flow { created: false, inited: false, nodes, joined: BTreeSet::new(), tried: BTreeSet::new() };
     for (path, task) in tasks {
         flow.take(task, path, findings);

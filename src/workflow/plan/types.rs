@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::cluster::Topology;
 use crate::spec::{
-    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, MemberStep, Reset, Restart, Scale, Selector,
-    Wait, When,
+    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, MemberStep, Reset, Restart, Scale, Selector, Wait,
+    When,
 };
 
 /// What one task does.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use joinder::cluster::{CreateLimits, Images};
 use joinder::event::{Bus, Event, Outcome};
+use joinder::fault::Faults;
 use joinder::node::Overrides;
 use joinder::runner::{self, CaseResult};
 use joinder::runtime::deadline::{Deadline, Limits};
@@ -213,6 +214,7 @@ impl Rig {
             events: events.clone(),
             cluster: None,
             observer: None,
+            faults: Faults::default(),
         };
         let began = Instant::now();
         let run = tokio::time::timeout(MOST, runner::run(plan, &mut world, stop, retain));

@@ -1,0 +1,52 @@
+//! What has been broken, until it is undone.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::agent::AgentError;
+use crate::cluster::SelectError;
+use crate::node::NodeError;
+
+/// One command in a node.
+pub(super) const ASK: Duration = Duration::from_secs(20);
+
+/// Something that is broken.
+#[async_trait]
+pub(in crate::fault) trait Guard: Send {
+    /// What shows that it took effect; `None` while nothing does.
+    async fn proof(&mut self) -> Option<String>;
+
+    /// Undoes it. Called once.
+    ///
+    /// # Errors
+    /// What could not be undone.
+    async fn heal(&mut self) -> Result<(), String>;
+}
+
+/// Why something was not broken.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::fault) enum Refused {
+    /// It cannot be done here.
+    NotApplicable(String),
+    /// It should have been possible.
+    Failed(String),
+}
+
+impl From<SelectError> for Refused {
+    fn from(e: SelectError) -> Self {
+        Self::Failed(e.to_string())
+    }
+}
+
+impl From<NodeError> for Refused {
+    fn from(e: NodeError) -> Self {
+        Self::Failed(e.to_string())
+    }
+}
+
+impl From<AgentError> for Refused {
+    fn from(e: AgentError) -> Self {
+        Self::Failed(e.to_string())
+    }
+}

@@ -1,0 +1,16 @@
+//! What faults do, one file a kind. Each gives a guard, which can show that it took effect, and undoes it.
+
+mod bandwidth;
+mod call;
+mod crash;
+mod disk;
+mod guard;
+mod node;
+mod partition;
+mod process;
+mod rules;
+mod strike;
+
+pub(super) use call::{act, side};
+pub(super) use guard::{Guard, Refused};
+pub(super) use strike::strike;
