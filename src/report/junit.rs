@@ -132,7 +132,10 @@ fn of_task(task: &Task, case: &Case, now: Stamp) -> Vec<Testcase> {
                     &format!("timeout. The task did not complete in less than {} as expected", human(*limit)),
                     task,
                 )),
-                Outcome::Stopped => Ending::Failure("task was canceled by the user".into()),
+                Outcome::Stopped => Ending::Failure(match case.invariants(Verdict::Fail).next() {
+                    Some(broken) => format!("stopped: {} does not hold", broken.judgement.name),
+                    None => "task was canceled by the user".into(),
+                }),
                 Outcome::Skipped { reason } => Ending::Skipped(reason.clone()),
             };
             match (result, known) {
@@ -304,6 +307,11 @@ mod tests {
         let left = results(&Script::left());
         assert_eq!(left.last(), Some(&("nothing is left".to_owned(), "error".to_owned())));
         assert!(results(&Script::stopped()).contains(&("task-02-join".to_owned(), "failure".to_owned())));
+    }
+
+    #[test]
+    fn invariants_are_testcases_and_one_that_was_not_seen_is_skipped() {
+        insta::assert_snapshot!("junit_broken", text(&Script::broken()));
     }
 
     #[test]

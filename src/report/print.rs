@@ -168,6 +168,13 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_invariant_is_told_at_once_and_annotated() {
+        insta::assert_snapshot!("github_broken", printed(&Script::broken(), mode(View::Plain, Reader::GitHub)));
+        let passed = printed(&Script::broken(), mode(View::Plain, Reader::People));
+        assert!(passed.contains("FAIL I2 same-list") && !passed.contains("I1 one-cluster"), "{passed}");
+    }
+
+    #[test]
     fn github_hears_of_a_run_that_never_had_a_case() {
         let text = printed(&Script::new().finish(4), mode(View::Plain, Reader::GitHub));
         assert!(text.contains("\n::error title=joinder::joinder ended with exit code 4 before its first case began"), "{text}");

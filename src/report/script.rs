@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::model::Run;
-use crate::event::{EtcdSample, Event, FORMAT, Judgement, Member, MemberId, Moment, Outcome, TaskPlan, Told, Verdict, Work};
+use crate::event::{EtcdSample, Event, FORMAT, INVARIANTS, Judgement, Member, MemberId, Moment, Outcome, TaskPlan, Told, Verdict, Work};
 use crate::sys::clock::Stamp;
 
 /// A run, told event by event.
@@ -252,6 +252,24 @@ impl Script {
         let reason = format!("1 of 2 joins failed:\n{}: can only promote a learner member", name(3));
         script.ends(2, "join", Outcome::Failed { reason }, true);
         script.deleted(100, &[])
+    }
+
+    /// An invariant breaks while nodes join; another one holds, and one could not be seen.
+    pub(super) fn broken() -> Self {
+        let mut script = Self::joining();
+        let (announced, _) = script.evidence();
+        let of = |name: &str, verdict, saw: &str, evidence: &[u64]| Judgement {
+            wanted: format!("what {name} wants"),
+            ..judged(name, verdict, saw, evidence)
+        };
+        script.judges(0, INVARIANTS, of("I2 same-list", Verdict::Fail, "for 3.0s they differ", &[announced]));
+        script.ends(2, "join", Outcome::Stopped, false);
+        script.starts(3, "delete");
+        script.ends(3, "delete", Outcome::Passed, false);
+        script.judges(0, INVARIANTS, of("I1 one-cluster", Verdict::Pass, "c1, of 3 members", &[announced]));
+        script.judges(0, INVARIANTS, of("I6 write-gap", Verdict::Undecided, "no client wrote", &[]));
+        script.case_finishes(1, Some("I2 same-list"));
+        script.finish(100)
     }
 
     /// A signal comes while nodes join.

@@ -135,11 +135,16 @@ fn broken(case: &Case) -> Vec<(Tone, String)> {
     lines
 }
 
+/// So many invariants that were not seen have their reasons beside them.
+const MOST_REASONS: usize = 4;
+
 /// All others in a line or two: which held, and which nobody could see.
 fn invariants(case: &Case) -> Vec<(Tone, String)> {
     let names = |verdict| case.invariants(verdict).map(|seen| seen.judgement.name.as_str()).collect::<Vec<_>>().join(", ");
-    let unseen: Vec<String> =
-        case.invariants(Verdict::Undecided).map(|seen| format!("{} ({})", seen.judgement.name, seen.judgement.saw)).collect();
+    // Of many the names are enough: there was no cluster to look at. The page has all reasons.
+    let few = case.invariants(Verdict::Undecided).count() <= MOST_REASONS;
+    let reason = |seen: &Seen| if few { format!(" ({})", seen.judgement.saw) } else { String::new() };
+    let unseen: Vec<String> = case.invariants(Verdict::Undecided).map(|seen| seen.judgement.name.clone() + &reason(seen)).collect();
     let line = |what: &str, names: String| (!names.is_empty()).then(|| (Tone::Faint, format!("{what:<10} {names}")));
     [line("held", names(Verdict::Pass)), line("known", names(Verdict::Known)), line("not seen", unseen.join(", "))]
         .into_iter()
@@ -247,6 +252,11 @@ mod tests {
     fn the_table_and_the_verdicts_are_shown_failures_first() {
         insta::assert_snapshot!("summary_passing", of(&Script::passing()));
         insta::assert_snapshot!("summary_failing", of(&Script::failing()));
+    }
+
+    #[test]
+    fn invariants_have_a_line_or_two_and_broken_ones_their_samples() {
+        insta::assert_snapshot!("summary_broken", of(&Script::broken()));
     }
 
     #[test]

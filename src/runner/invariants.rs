@@ -14,13 +14,15 @@ use crate::sys::stop::Stop;
 /// What a join that fails in a known way may break on its way: that is known with it.
 const AFTERMATH: [Invariant; 4] = [Invariant::Started, Invariant::Truthful, Invariant::Limits, Invariant::Cause];
 
+/// What does not end ordinary work: their tasks fail as well, and say themselves what becomes of those beside and behind them.
+const OF_A_TASK: [Invariant; 2] = [Invariant::Limits, Invariant::Cause];
+
 /// Judges while a case runs. Dropping it ends that.
 pub(super) struct Watch {
     listener: JoinSet<Option<Invariance>>,
     /// All has been told that belongs to the case.
     told: CancellationToken,
     ear: Ear,
-    fail_fast: bool,
 }
 
 /// What a broken invariant does.
@@ -30,7 +32,7 @@ struct Ear {
     state: Arc<Mutex<State>>,
     /// Ordinary work ends by it.
     stop: Option<CancellationToken>,
-    /// Is a failure of these versions known?
+    /// May the case fail in a known way?
     known: bool,
 }
 
@@ -38,6 +40,8 @@ struct Ear {
 struct State {
     /// The first that is broken.
     broken: Option<String>,
+    /// The first that ended ordinary work.
+    ends_by: Option<String>,
     /// Broken ones that are told at the end, as what they are known for then.
     held: Vec<Judgement>,
 }
@@ -50,12 +54,12 @@ impl Watch {
         if which.on().next().is_some() {
             listener.spawn(listen(events.subscribe(), Invariance::new(which), ear.clone(), told.clone()));
         }
-        Self { listener, told, ear, fail_fast: which.fail_fast }
+        Self { listener, told, ear }
     }
 
     /// Why no ordinary task has its turn any more.
     pub(super) fn ends_by(&self) -> Option<String> {
-        self.ear.state().broken.as_ref().filter(|_| self.fail_fast).map(|name| format!("{name} does not hold"))
+        self.ear.state().ends_by.as_ref().map(|name| format!("{name} does not hold"))
     }
 
     /// Tells of those that did not break, once all has been told; returns the first that broke. `known`: the case failed in a known
@@ -80,14 +84,17 @@ impl Ear {
     }
 
     fn broken(&self, judgement: Judgement) {
-        if self.known && AFTERMATH.iter().any(|one| one.title() == judgement.name) {
+        let is_of = |all: &[Invariant]| all.iter().any(|one| one.title() == judgement.name);
+        if self.known && is_of(&AFTERMATH) {
             self.state().held.push(judgement);
             return;
         }
-        self.tell(judgement);
-        if let Some(stop) = &self.stop {
+        if let Some(stop) = self.stop.as_ref().filter(|_| !is_of(&OF_A_TASK)) {
+            // before anybody can learn that it has its turn
+            self.state().ends_by.get_or_insert_with(|| judgement.name.clone());
             stop.cancel();
         }
+        self.tell(judgement);
     }
 
     fn tell(&self, judgement: Judgement) {

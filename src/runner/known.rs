@@ -26,11 +26,6 @@ impl<'a> Known<'a> {
         self.about(world).map(|entry| (entry, judge_pass(entry))).collect()
     }
 
-    /// Is there one about these versions?
-    pub(super) fn any(self, world: &World) -> bool {
-        self.about(world).next().is_some()
-    }
-
     fn about(self, world: &World) -> impl Iterator<Item = &'a KnownBad> {
         // A binary of the user's own has no version that an entry could be about.
         let kubeadm = world.kubernetes().filter(|_| world.overrides.kubeadm.is_none());

@@ -6,6 +6,7 @@ mod event_order;
 mod exit_codes;
 mod failures;
 mod growth;
+mod invariants;
 mod inventory;
 mod nodes;
 mod steps;

@@ -128,7 +128,7 @@ async fn joins_and_commands_run_side_by_side_and_each_is_judged() {
     let ran = rig.run(&plan, "r1", &Stop::new()).await;
     assert_eq!(ran.result, CaseResult::default(), "{:?}", ran.outcomes());
     let judged: Vec<usize> =
-        ran.events.iter().filter_map(|e| if let Event::Judged { index, .. } = e { Some(*index) } else { None }).collect();
+        ran.events.iter().filter_map(|e| if let Event::Judged { index: index @ 1.., .. } = e { Some(*index) } else { None }).collect();
     assert_eq!((judged.len(), judged.last()), (3, Some(&2)), "the group is judged last: {judged:?}");
     let began = ran.events.iter().position(|e| matches!(e, Event::KubeadmStarted { node, .. } if node.ends_with("plane-3")));
     let ended = ran.events.iter().position(|e| matches!(e, Event::KubeadmFinished { node, .. } if node.ends_with("plane-2")));

@@ -29,6 +29,10 @@ impl Rule for DataEqual {
         }
         let Event::Noticed { node, notice: Notice::DataHash { revision, compacted, hash, .. }, .. } = &told.event else { return None };
         let said = self.said.entry((*revision, *compacted)).or_default();
+        // where nobody writes the next round is about the same revision
+        if said.iter().any(|(other, ..)| other == node) {
+            said.clear();
+        }
         for (other, theirs, seq) in said.iter().filter(|(other, ..)| other != node) {
             let pair = if other < node { (other.clone(), node.clone()) } else { (node.clone(), other.clone()) };
             if theirs == hash {
@@ -76,6 +80,15 @@ mod tests {
         let (verdict, saw) = once.hash(1, 300, 10, 5).hash(2, 300, 10, 6).judged(ONE);
         assert_eq!(verdict, Verdict::Fail);
         assert_eq!(saw, "at revision 300, for the second time, cp-1 has hash 00000005 and cp-2 00000006");
+    }
+
+    #[test]
+    fn where_nobody_writes_each_round_is_compared_in_itself() {
+        let round = |tale: Tale, hash| tale.hash(1, 100, 10, hash).hash(2, 100, 10, hash);
+        let settled = round(Tale::of_three().hash(1, 100, 10, 7).hash(2, 100, 10, 8), 9);
+        assert_eq!(settled.judged(ONE).0, Verdict::Pass, "the first answer of a round is not held against the last one of another");
+        let twice = Tale::of_three().hash(1, 100, 10, 7).hash(2, 100, 10, 8).hash(1, 100, 10, 7).hash(2, 100, 10, 8);
+        assert_eq!(twice.judged(ONE).0, Verdict::Fail);
     }
 
     #[test]

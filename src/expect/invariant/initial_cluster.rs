@@ -10,6 +10,9 @@ use crate::event::{Event, Member, MemberId, Notice, Told};
 /// So many joins are told one by one.
 const MOST: usize = 12;
 
+/// So many members' first lists are kept.
+const ADDS: usize = 64;
+
 /// The list in which each member was seen first, and manifests whose member is in no list yet.
 #[derive(Default)]
 pub(super) struct InitialCluster {
@@ -67,6 +70,10 @@ impl InitialCluster {
         let new: Vec<MemberId> = list.iter().map(|member| member.id).filter(|id| !self.adds.contains_key(id)).collect();
         for id in &new {
             self.adds.insert(*id, Add { list: list.to_vec(), seq, alone: new.len() == 1 });
+        }
+        while self.adds.len() > ADDS {
+            let oldest = self.adds.iter().min_by_key(|(_, add)| add.seq).map(|(id, _)| *id);
+            oldest.and_then(|id| self.adds.remove(&id));
         }
     }
 

@@ -44,7 +44,10 @@ impl Rule for Truthful {
         let claim = |node: &String, joined| Claim { node: node.clone(), joined, at: told.at, seq: told.seq };
         let has_member = |node: &String| view.nodes.get(node).is_some_and(|node| node.has_member);
         match &told.event {
-            Event::Worked { work: Work::Join, on, .. } if has_member(on) => self.open.push(claim(on, true)),
+            Event::Worked { work: Work::Join, on, .. } if has_member(on) => {
+                self.open.push(claim(on, true));
+                return self.look(view);
+            }
             Event::KubeadmFinished { node, code, .. } if *code != Some(0) && has_member(node) => {
                 // the view has heard it already
                 if view.nodes.get(node).is_some_and(|node| node.joined == Some(told.at)) {

@@ -189,9 +189,16 @@ fn what_is_said_of_runs() {
 
 #[test]
 fn a_page_is_whole_and_holds_every_verdict() {
-    for script in
-        [Script::passing(), Script::failing(), Script::stopped(), Script::undecided(), Script::left(), Script::grouped(), measured()]
-    {
+    for script in [
+        Script::passing(),
+        Script::failing(),
+        Script::broken(),
+        Script::stopped(),
+        Script::undecided(),
+        Script::left(),
+        Script::grouped(),
+        measured(),
+    ] {
         let html = html(&script);
         assert_sound(&html);
         for told in &script.told {

@@ -53,6 +53,10 @@ struct Inner {
     /// What does not come back once it was ended.
     gone: Vec<(String, String)>,
     leaderless: bool,
+    /// Members with an alarm, by node.
+    alarms: Vec<String>,
+    /// The hash of each member's data where it is not the others', by node.
+    hashes: BTreeMap<String, u32>,
 }
 
 impl Nodes {
@@ -80,6 +84,11 @@ impl Nodes {
     /// No member knows a leader any more, in any cluster.
     pub(crate) fn no_leader(&self) {
         self.lock().leaderless = true;
+    }
+
+    /// The data of this node's member is not the others'.
+    pub(crate) fn other_data(&self, node: &str) {
+        self.lock().hashes.insert(node.to_owned(), 0xbad);
     }
 
     /// This part of the node does not come back when it is restarted.
@@ -200,6 +209,15 @@ impl One {
                     failed("etcd does not run".into())
                 }
             }
+            Call::DataHash { revision } => match self.nodes.cluster(&self.node, |k| k.settled_members(&self.node)) {
+                Ok(_) => {
+                    let hash = self.nodes.lock().hashes.get(&self.node).copied().unwrap_or(0x600d);
+                    let notice = Notice::DataHash { member: MemberId(1), revision: revision.unwrap_or(100), compacted: 0, hash };
+                    self.say(Said::Noticed { seen: Stamp::now(), notice });
+                    Said::Done
+                }
+                Err(why) => failed(why),
+            },
             Call::Metrics => Said::Answer { status: 200, body: String::new() },
             Call::Meter { every, .. } => self.meter(Duration::from_millis(every)).await,
             Call::Usage => Said::Used { usage: Usage::default() },
@@ -230,6 +248,9 @@ impl One {
             let mut sample = self.nodes.cluster(&self.node, |k| k.sample(&self.node));
             if let (Some(status), true) = (&mut sample.status, self.nodes.lock().leaderless) {
                 status.leader = MemberId(0);
+            }
+            if let (Some(status), true) = (&mut sample.status, self.nodes.lock().alarms.contains(&self.node)) {
+                status.errors = vec!["memberID:1 alarm:NOSPACE ".into()];
             }
             if before.as_ref().is_none_or(|before| sample.differs(before)) {
                 self.say(Said::Sample { sample: sample.clone() });
@@ -275,6 +296,9 @@ impl One {
             self.stop.cancelled().await;
             self.nodes.lock().cancelled.push(self.node.clone());
             return Said::Exited { code: None, signal: Some(15) };
+        }
+        if argv[0] == "fill-up" {
+            self.nodes.lock().alarms.push(self.node.clone());
         }
         let (lines, code) = found.unwrap_or_default();
         for line in lines {
