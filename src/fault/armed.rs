@@ -205,8 +205,13 @@ impl Armed {
             (None, phase) => Awaited::Phase(phase.clone().unwrap_or_default()),
         };
         let nodes = nodes.map(|nodes| nodes.iter().map(|node| node.name.clone()).collect());
-        let places: BTreeMap<String, String> =
-            self.ground.cluster.nodes.iter().map(|node| (node.address.to_string(), node.name.clone())).collect();
+        let places: BTreeMap<String, String> = self
+            .ground
+            .cluster
+            .nodes
+            .iter()
+            .flat_map(|node| [node.address.to_string(), node.name.clone()].map(|host| (host, node.name.clone())))
+            .collect();
         Watch::new(what, nodes, fault.on.nth.unwrap_or(1), places)
     }
 

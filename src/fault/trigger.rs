@@ -21,7 +21,7 @@ pub(super) struct Watch {
     /// Names of the nodes that it must be about; any when `None`.
     nodes: Option<Vec<String>>,
     nth: u32,
-    /// Names of nodes by the address of their member.
+    /// Names of nodes by the host of their member's address.
     places: BTreeMap<String, String>,
     seen: BTreeMap<String, u32>,
     /// A learner has no name yet when it is announced; its address tells whose it is.
@@ -30,7 +30,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// For the `nth` time on one node. `places`: names of nodes by address.
+    /// For the `nth` time on one node. `places`: names of nodes by host.
     pub(super) fn new(what: Awaited, nodes: Option<Vec<String>>, nth: u32, places: BTreeMap<String, String>) -> Self {
         Self { what, nodes, nth, places, seen: BTreeMap::new(), members: BTreeMap::new(), leader: None }
     }

@@ -1,8 +1,8 @@
 //! A step with its faults: armed before it, healed behind it, also when it fails, is stopped, or takes too long.
 
 use crate::event::{Judgement, Outcome};
-use crate::fault::Armed;
-use crate::spec::Join;
+use crate::fault::{Armed, Faults};
+use crate::spec::{Fault, Join};
 use crate::step::{StepError, World};
 use crate::sys::stop::Stop;
 use crate::workflow::{self, PlannedTask, Step};
@@ -18,14 +18,19 @@ pub(super) async fn arm(task: &PlannedTask, world: &World, stop: &Stop) -> Resul
     }
     let cluster = world.cluster()?;
     let on = (&cluster, &world.events);
-    let armed = world.faults.arm(task.index, &task.faults, watch, on, workflow::describe_fault, &stop.hard).await?;
+    // its name is told beside its words
+    let words = |fault: &Fault| {
+        let all = workflow::describe_fault(fault);
+        all.strip_prefix(&format!("{}: ", fault.id)).unwrap_or(&all).to_owned()
+    };
+    let armed = world.faults.arm(task.index, &task.faults, watch, on, words, &stop.hard).await?;
     Ok(Some(armed))
 }
 
 /// Runs the step under its faults, and says what each fault came to.
 pub(super) async fn under(
     armed: Option<Armed>,
-    faults: &crate::fault::Faults,
+    faults: &Faults,
     stop: &Stop,
     work: impl AsyncFnOnce(&Stop) -> Outcome,
 ) -> (Outcome, Vec<Judgement>) {

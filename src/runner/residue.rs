@@ -42,8 +42,9 @@ pub(super) fn tell(residues: &Residues, world: &World) {
 
 /// A member belongs to a node by its name, or by its address before it has one.
 fn left_by(members: &[Member], node: &str, address: &str) -> Residue {
-    let there = format!("//{address}:");
-    let own = members.iter().find(|member| member.name == node || member.peer_urls.iter().any(|url| url.contains(&there)));
+    let hosts = [address, node].map(|host| format!("//{host}:"));
+    let there = |url: &String| hosts.iter().any(|host| url.contains(host));
+    let own = members.iter().find(|member| member.name == node || member.peer_urls.iter().any(there));
     match own {
         None => Residue::None,
         Some(member) if !member.learner => Residue::Voter,

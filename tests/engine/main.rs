@@ -5,6 +5,7 @@ mod clashes;
 mod event_order;
 mod exit_codes;
 mod failures;
+mod faults;
 mod growth;
 mod invariants;
 mod inventory;

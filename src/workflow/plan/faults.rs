@@ -4,7 +4,7 @@ use super::super::file::Path;
 use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::{PlannedTask, Step};
-use crate::spec::{Action, Fault, Trigger};
+use crate::spec::{Action, Fault, Selector, Trigger, Until, Victim};
 
 /// Looks at the faults of one task.
 pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -22,7 +22,70 @@ pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &m
         }
         trigger(&fault.on, &path.key("on"), nodes, findings);
         action(fault, &path.key("do"), nodes, findings);
+        turn(task, fault, &path, findings);
+        if let Some(earlier) = task.faults[..at].iter().find(|earlier| same_target(earlier, fault)) {
+            let what = format!("the earlier fault {:?} does something to the same at the same moment", earlier.id);
+            findings.wrong_with(&path, what, "one of them would hide the other: give them other moments, or leave one out");
+        }
     }
+}
+
+/// Does anything in this step set the fault off, and does its end come?
+fn turn(task: &PlannedTask, fault: &Fault, path: &Path, findings: &mut Findings<'_>) {
+    let word = task.step.word();
+    let kubeadm = matches!(task.step, Step::Init | Step::Join(_) | Step::Reset(_) | Step::Scale(_) | Step::Group { .. });
+    let own = matches!(task.step, Step::Exec(_) | Step::Cmd(_));
+    if fault.on.call.is_some() {
+        let on = path.key("on").key("call");
+        match task.step {
+            Step::Init => findings.wrong(&on, "`kubeadm init` calls no etcd: this never sets the fault off"),
+            Step::Scale(_) => {
+                let help = "make the nodes with the cluster, and `join` them";
+                findings.wrong_with(&on, "`scale` makes its nodes itself: no proxy is in them before their kubeadm runs", help);
+            }
+            _ if !kubeadm && !own => findings.wrong(&on, format!("no kubeadm runs while `{word}` does: this never sets the fault off")),
+            _ => {}
+        }
+    }
+    if fault.on.phase.is_some() && !kubeadm {
+        findings.wrong(&path.key("on").key("phase"), format!("no kubeadm is followed while `{word}` runs: this never sets the fault off"));
+    }
+    let kubeadm_stands = fault.action.pause.as_ref().is_some_and(|target| matches!(target.what, Victim::Kubeadm));
+    if kubeadm_stands && kubeadm && !matches!(fault.until, Until::After(_)) {
+        findings.wrong_with(
+            &path.key("do").key("pause"),
+            format!("an end that never comes: `{word}` waits for kubeadm, which stands still until the step ends"),
+            "say how long, as in `until: 5s`",
+        );
+    }
+}
+
+/// Would both be done to the same at the same moment?
+fn same_target(a: &Fault, b: &Fault) -> bool {
+    if let (Some(_), true, true) = (a.on.call, on_call(a), on_call(b)) {
+        let range = |fault: &Fault| {
+            let first = fault.on.nth.unwrap_or(1);
+            let counts = [fault.action.drop_answer.as_ref(), fault.action.refuse.as_ref()].into_iter().flatten().map(|calls| calls.times);
+            let delay = fault.action.delay.as_ref().and_then(|delay| delay.times);
+            (first, first.saturating_add(counts.chain(delay).next().unwrap_or(1)))
+        };
+        let ((from_a, to_a), (from_b, to_b)) = (range(a), range(b));
+        let where_same = |a: &Option<Selector>, b: &Option<Selector>| a.is_none() || b.is_none() || a == b;
+        let here = where_same(&a.on.node, &b.on.node) && where_same(&a.on.endpoint, &b.on.endpoint);
+        return a.on.call == b.on.call && here && from_a < to_b && from_b < to_a;
+    }
+    let targets = |fault: &Fault| {
+        let Action { kill, pause, restart, partition, .. } = &fault.action;
+        let target = kill.as_ref().or(pause.as_ref()).or(restart.as_ref()).cloned();
+        (target, partition.clone(), fault.action.crash_all.is_some())
+    };
+    a.on == b.on && targets(a) == targets(b) && targets(a) != (None, None, false)
+}
+
+/// Is it done to calls?
+fn on_call(fault: &Fault) -> bool {
+    let Action { drop_answer, delay, refuse, hold, .. } = &fault.action;
+    drop_answer.is_some() || delay.is_some() || refuse.is_some() || hold.is_some()
 }
 
 fn trigger(on: &Trigger, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -33,11 +96,22 @@ fn trigger(on: &Trigger, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
     if on.after.is_some() && (on.node.is_some() || on.nth.is_some()) {
         findings.wrong(path, "`node` and `nth` belong to a call, an event or a phase, not to a time");
     }
+    for (key, there) in [("endpoint", on.endpoint.is_some()), ("at", on.at.is_some())] {
+        if there && on.call.is_none() {
+            findings.wrong(&path.key(key), format!("`{key}` belongs to `call`"));
+        }
+    }
+    if let Some(endpoint) = &on.endpoint {
+        look_up(endpoint, nodes, Empty::Never, &path.key("endpoint"), findings);
+    }
     if on.nth == Some(0) {
         findings.wrong(&path.key("nth"), "times count from 1");
     }
     if let Some(node) = &on.node {
-        look_up(node, nodes, Empty::Never, &path.key("node"), findings);
+        let meant = look_up(node, nodes, Empty::Never, &path.key("node"), findings);
+        if on.call.is_some() && !meant.unknown && !meant.nodes.is_empty() && meant.workers() == meant.nodes.len() {
+            findings.wrong(&path.key("node"), "kubeadm on workers does not call etcd: this never sets the fault off");
+        }
     }
 }
 
@@ -71,6 +145,30 @@ fn action(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
         }
         [] => findings.wrong_with(path, "the fault breaks nothing", format!("give one of: {}", given.map(|(word, _)| word).join(", "))),
         _ => findings.wrong(path, format!("a fault breaks one thing, this has {}: {}", words.len(), words.join(", "))),
+    }
+    for (key, times) in [
+        ("dropAnswer", drop_answer.as_ref().map(|calls| calls.times)),
+        ("refuse", refuse.as_ref().map(|calls| calls.times)),
+        ("delay", delay.as_ref().and_then(|delay| delay.times)),
+    ] {
+        if times == Some(0) {
+            findings.wrong(&path.key(key).key("times"), "0 calls are none: this disturbs nothing");
+        }
+    }
+    if fault.on.at.is_some() && on_call(fault) {
+        let help = "say it in the action: `hold: {at: answer}`";
+        findings.wrong_with(path, "`at` of the trigger is for faults of something else than the call", help);
+    }
+    if restart.as_ref().is_some_and(|target| matches!(target.what, Victim::Kubeadm)) {
+        let help = "`kill` it, and join again in a later task";
+        findings.wrong_with(&path.key("restart").key("what"), "nobody starts kubeadm again: it cannot be restarted", help);
+    }
+    for (key, target) in [("kill", kill), ("pause", pause), ("restart", restart)] {
+        let Some(target) = target else { continue };
+        let meant = look_up(&target.nodes, nodes, Empty::Never, &path.key(key).key("nodes"), &mut findings.aside(&mut Vec::new()));
+        if meant.workers() > 0 && matches!(target.what, Victim::Etcd | Victim::KubeApiserver) {
+            findings.wrong(&path.key(key).key("nodes"), format!("workers have no {}: select control planes only", target.what.as_str()));
+        }
     }
     let selectors = [
         ("kill", kill.as_ref().map(|target| &target.nodes)),

@@ -93,7 +93,8 @@ fn describe_join(join: &Join) -> String {
     let most = join.in_flight.map(|n| format!(", {n} at a time")).unwrap_or_default();
     let jitter = join.jitter.map(|j| format!(", jitter up to {j}")).unwrap_or_default();
     let seed = join.seed.map(|s| format!(", seed {s}")).unwrap_or_default();
-    format!("kubeadm join of {nodes}, {}{most}{jitter}{seed}", join.order.as_str())
+    let watched = if join.watch_calls { ", its calls to etcd watched" } else { "" };
+    format!("kubeadm join of {nodes}, {}{most}{jitter}{seed}{watched}", join.order.as_str())
 }
 
 fn describe_exec(exec: &Exec) -> String {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use joinder::agent::{Call, Pipe, Reply, Request, Said};
+use joinder::agent::{Act, Call, Disturb, Pipe, Reply, Request, Said, Side};
 use joinder::event::{MemberId, Notice, Usage};
 use joinder::runtime::fake::{Process, Program};
 use joinder::sys::clock::Stamp;
@@ -57,6 +57,27 @@ struct Inner {
     alarms: Vec<String>,
     /// The hash of each member's data where it is not the others', by node.
     hashes: BTreeMap<String, u32>,
+    /// The proxies that stand, by node: where they say what they see.
+    proxies: BTreeMap<String, (u64, mpsc::UnboundedSender<Reply>)>,
+    /// A node and the method at which its proxy dies.
+    dying: Vec<(String, String)>,
+    disturbs: Vec<Disturbed>,
+    /// The kubeadm that runs on a node can be killed by this.
+    running: BTreeMap<String, CancellationToken>,
+    /// Tables of nft, by node.
+    tables: Vec<(String, String)>,
+    no_nft: bool,
+    /// Processes that stand still, by node and name.
+    still: Vec<(String, String)>,
+}
+
+/// What a proxy was told to disturb.
+#[derive(Clone)]
+struct Disturbed {
+    node: String,
+    disturb: Disturb,
+    seen: u32,
+    lifted: CancellationToken,
 }
 
 impl Nodes {
@@ -94,6 +115,26 @@ impl Nodes {
     /// This part of the node does not come back when it is restarted.
     pub(crate) fn stays_down(&self, node: &str, part: &str) {
         self.lock().gone.push((node.to_owned(), part.to_owned()));
+    }
+
+    /// The proxy of this node dies when kubeadm calls this.
+    pub(crate) fn proxy_dies(&self, node: &str, method: &str) {
+        self.lock().dying.push((node.to_owned(), method.to_owned()));
+    }
+
+    /// No node has nft.
+    pub(crate) fn no_nft(&self) {
+        self.lock().no_nft = true;
+    }
+
+    /// What faults have left in nodes: proxies, what they disturb, tables, processes that stand still.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let inner = self.lock();
+        let proxies = inner.proxies.keys().map(|node| format!("proxy of {node}"));
+        let disturbs = inner.disturbs.iter().map(|held| format!("{} on {}", held.disturb.key, held.node));
+        let tables = inner.tables.iter().map(|(node, table)| format!("{table} on {node}"));
+        let still = inner.still.iter().map(|(node, name)| format!("{name} on {node} stands still"));
+        proxies.chain(disturbs).chain(tables).chain(still).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -221,6 +262,21 @@ impl One {
             Call::Metrics => Said::Answer { status: 200, body: String::new() },
             Call::Meter { every, .. } => self.meter(Duration::from_millis(every)).await,
             Call::Usage => Said::Used { usage: Usage::default() },
+            Call::Proxy => self.proxy().await,
+            Call::Disturb { disturb } => {
+                let lifted = CancellationToken::new();
+                self.nodes.lock().disturbs.push(Disturbed { node: self.node.clone(), disturb, seen: 0, lifted });
+                Said::Done
+            }
+            Call::Lift { key } => {
+                let mut nodes = self.nodes.lock();
+                let (gone, left) =
+                    std::mem::take(&mut nodes.disturbs).into_iter().partition(|held| held.node == self.node && held.disturb.key == key);
+                nodes.disturbs = left;
+                let gone: Vec<Disturbed> = gone;
+                gone.iter().for_each(|held| held.lifted.cancel());
+                Said::Done
+            }
         };
         self.say(last);
     }
@@ -263,8 +319,134 @@ impl One {
         }
     }
 
+    /// A proxy, until it is told to end or dies.
+    async fn proxy(&self) -> Said {
+        let died = CancellationToken::new();
+        self.nodes.lock().proxies.insert(self.node.clone(), (self.id, self.to.clone()));
+        self.say(Said::Proxying { port: 4000 });
+        loop {
+            let dying = self.nodes.lock().dying.iter().any(|(node, method)| *node == self.node && method.is_empty());
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                () = sleep(Duration::from_millis(50)) => if dying { died.cancel(); break },
+            }
+        }
+        self.nodes.lock().proxies.remove(&self.node);
+        if died.is_cancelled() { Said::Failed { why: "the proxy of etcd's calls: it was killed".into() } } else { Said::Done }
+    }
+
+    /// kubeadm calls etcd, which does `act`; the proxy, where one stands, does what it was told to. Is there an answer?
+    async fn calls(&self, method: &str, act: impl FnOnce(&mut Kubernetes)) -> bool {
+        let met: Vec<Disturbed> = {
+            let mut nodes = self.nodes.lock();
+            for dying in nodes.dying.iter_mut().filter(|dying| dying.0 == self.node && dying.1 == method) {
+                dying.1.clear();
+            }
+            let there = nodes.proxies.contains_key(&self.node);
+            let about = nodes.disturbs.iter_mut().filter(|held| there && held.node == self.node && held.disturb.method == method);
+            let counted = about.map(|held| {
+                held.seen += 1;
+                held.clone()
+            });
+            counted.filter(|held| held.seen >= held.disturb.nth && held.seen - held.disturb.nth < held.disturb.times).collect()
+        };
+        let told = |held: &Disturbed, how: &str| {
+            if let Some((id, to)) = self.nodes.lock().proxies.get(&self.node) {
+                let said = Said::Disturbed { key: held.disturb.key.clone(), how: format!("{method} {how}"), held: how == "held" };
+                let _ = to.send(Reply { id: *id, said });
+            }
+        };
+        let mut act = Some(act);
+        for held in met {
+            if held.disturb.act != (Act::Hold { at: Side::Request })
+                && held.disturb.act != Act::Refuse
+                && let Some(act) = act.take()
+            {
+                self.nodes.cluster(&self.node, act);
+            }
+            match held.disturb.act {
+                Act::DropAnswer => {
+                    told(&held, "dropped");
+                    sleep(Duration::from_secs(2)).await;
+                    return false;
+                }
+                Act::Refuse => {
+                    told(&held, "refused");
+                    return false;
+                }
+                Act::Delay { by } => {
+                    sleep(Duration::from_millis(by)).await;
+                    told(&held, "late");
+                }
+                Act::Hold { .. } => {
+                    told(&held, "held");
+                    held.lifted.cancelled().await;
+                }
+            }
+        }
+        if let Some(act) = act.take() {
+            self.nodes.cluster(&self.node, act);
+        }
+        true
+    }
+
+    /// The faults' scripts: signals, what became of processes, rules.
+    fn fault_script(&self, script: &str, args: &[String]) -> Option<Said> {
+        let say = |text: &str| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text: text.to_owned(), more: false });
+        let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
+        let exit = |code| Some(Said::Exited { code: Some(code), signal: None });
+        let mut nodes = self.nodes.lock();
+        let key = (self.node.clone(), arg(0));
+        if script.contains("/comm") {
+            let kubeadm = nodes.running.get(&self.node).cloned();
+            match (arg(0).as_str(), arg(1).as_str()) {
+                ("kubeadm", _) if kubeadm.is_none() => {}
+                (_, "STOP") => {
+                    nodes.still.push(key);
+                    say("7");
+                }
+                ("kubeadm", "KILL") => {
+                    kubeadm.inspect(CancellationToken::cancel);
+                    say("7");
+                }
+                (_, _) => say("7"),
+            }
+            return exit(0);
+        }
+        if script.contains("/stat\"") {
+            if nodes.still.iter().any(|(node, _)| *node == self.node) {
+                say("7 T");
+            }
+            return exit(0);
+        }
+        if script.contains("CONT") {
+            nodes.still.retain(|(node, _)| *node != self.node);
+            return exit(0);
+        }
+        if script.contains("nft list") {
+            say("counter packets 5 bytes 300 drop");
+            return exit(0);
+        }
+        if script.contains("nft -f") {
+            if nodes.no_nft {
+                say("there is no nft in this image");
+                return exit(3);
+            }
+            let table = arg(0).split_whitespace().find(|word| word.starts_with("joinder_")).unwrap_or_default().to_owned();
+            nodes.tables.retain(|(node, other)| (node, other) != (&self.node, &table));
+            if !arg(0).contains("delete") {
+                nodes.tables.push((self.node.clone(), table));
+            }
+            return exit(0);
+        }
+        None
+    }
+
     /// joinder's own scripts, by what they do.
     fn script(&self, script: &str, args: &[String]) -> Said {
+        if let Some(said) = self.fault_script(script, args) {
+            return said;
+        }
         let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
         let part = if script.contains("systemctl") { "kubelet".to_owned() } else { arg(0) };
         let say = |text: String| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text, more: false });
@@ -323,8 +505,14 @@ impl One {
             }
         };
         tokio::pin!(work);
+        let killed = CancellationToken::new();
+        self.nodes.lock().running.insert(self.node.clone(), killed.clone());
         let code = tokio::select! {
             code = &mut work => Some(code),
+            () = killed.cancelled() => {
+                self.nodes.lock().running.remove(&self.node);
+                return Said::Exited { code: None, signal: Some(9) };
+            }
             () = self.stop.cancelled() => {
                 self.nodes.lock().cancelled.push(self.node.clone());
                 if script == Some(Script::Stubborn) {
@@ -333,6 +521,7 @@ impl One {
                 None
             }
         };
+        self.nodes.lock().running.remove(&self.node);
         Said::Exited { code, signal: code.is_none().then_some(15) }
     }
 
@@ -424,10 +613,13 @@ impl One {
         while let Err(why) = self.nodes.cluster(&self.node, |k| k.add_learner(&self.node)) {
             self.line(why).await;
         }
+        self.calls("MemberAdd", |_| {}).await;
         sleep(Duration::from_millis(500)).await;
         self.nodes.cluster(&self.node, |k| k.start(&self.node));
         sleep(Duration::from_millis(500)).await;
-        self.nodes.cluster(&self.node, |k| k.promote(&self.node));
+        while !self.calls("MemberPromote", |k| k.promote(&self.node)).await {
+            sleep(Duration::from_millis(500)).await;
+        }
         // kubeadm looks for the whole cluster's health before it goes on
         self.line("[etcd] Waiting for the new etcd member to join the cluster").await;
     }
