@@ -174,6 +174,8 @@ impl Agent {
             | Said::Used { .. }
             | Said::Metered { .. }
             | Said::Noticed { .. }
+            | Said::Called { .. }
+            | Said::Kept { .. }
             | Said::Done) => Ok(said),
         }
     }

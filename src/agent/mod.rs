@@ -7,6 +7,7 @@ mod client;
 mod etcd_log;
 mod kube;
 mod kubelet_log;
+mod load;
 mod meter;
 mod proc;
 mod process;
@@ -16,6 +17,7 @@ mod serve;
 mod watch;
 
 pub use client::{Agent, AgentError, Piece, Replies};
+pub use load::{Access, Client, Identity, Load, numbers};
 pub use process::{Output, Process};
 pub use protocol::{Call, Pipe, Reply, Request, Said};
 pub use serve::serve;

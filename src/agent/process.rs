@@ -56,6 +56,8 @@ impl Process {
                 | Said::Used { .. }
                 | Said::Metered { .. }
                 | Said::Noticed { .. }
+                | Said::Called { .. }
+                | Said::Kept { .. }
                 | Said::Done => {}
             }
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{EtcdMetrics, EtcdSample, Member, Notice, Usage};
+use super::load::{Access, Load};
+use crate::event::{ClientCall, EtcdMetrics, EtcdSample, Kept, Member, Notice, Usage};
 use crate::sys::clock::Stamp;
 
 /// Host to agent.
@@ -64,6 +65,29 @@ pub enum Call {
         node: String,
         /// Milliseconds between two measurements.
         every: u64,
+    },
+    /// Calls etcd or the API server at a steady rate until cancelled: [`Said::Called`] as each call ends, then [`Said::Done`].
+    Load {
+        /// Which calls.
+        load: Load,
+    },
+    /// Puts data into etcd's store: [`Said::Done`].
+    Preload {
+        /// Whom to ask.
+        etcd: Access,
+        /// What the keys begin with.
+        prefix: String,
+        /// How much.
+        bytes: u64,
+    },
+    /// Reads all that writers have put below `prefix`: [`Said::Kept`].
+    Kept {
+        /// Whom to ask.
+        etcd: Access,
+        /// What the keys begin with.
+        prefix: String,
+        /// The node that is asked.
+        node: String,
     },
     /// Ends a call that goes on.
     Cancel {
@@ -154,6 +178,16 @@ pub enum Said {
         /// What.
         notice: Notice,
     },
+    /// A call of one of joinder's clients ended.
+    Called {
+        /// Which.
+        call: ClientCall,
+    },
+    /// What etcd's store holds. Last of its call.
+    Kept {
+        /// What is there.
+        kept: Kept,
+    },
     /// Nothing more to say. Last of its call.
     Done,
     /// It could not be done. Last of its call.
@@ -167,12 +201,18 @@ impl Said {
     /// Is this the last thing said for its call?
     pub fn is_last(&self) -> bool {
         match self {
-            Self::Started { .. } | Self::Line { .. } | Self::Sample { .. } | Self::Metered { .. } | Self::Noticed { .. } => false,
+            Self::Started { .. }
+            | Self::Line { .. }
+            | Self::Sample { .. }
+            | Self::Metered { .. }
+            | Self::Noticed { .. }
+            | Self::Called { .. } => false,
             Self::Hello { .. }
             | Self::Exited { .. }
             | Self::Answer { .. }
             | Self::Members { .. }
             | Self::Used { .. }
+            | Self::Kept { .. }
             | Self::Done
             | Self::Failed { .. } => true,
         }

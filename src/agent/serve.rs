@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::cgroup::Groups;
 use super::proc::Proc;
 use super::protocol::{Call, Reply, Request, Said};
-use super::{kube, meter, run, watch};
+use super::{kube, load, meter, run, watch};
 use crate::sys::clock::Stamp;
 
 /// Where kubeadm has etcd tell its metrics.
@@ -158,6 +158,24 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
         Call::Usage => match Groups::of_node().node(&Proc::of_node()) {
             Ok(usage) => Said::Used { usage },
             Err(why) => Said::Failed { why },
+        },
+        Call::Load { load } => {
+            load::run(&load, &answers, &stop).await;
+            Said::Done
+        }
+        Call::Preload { etcd, prefix, bytes } => tokio::select! {
+            () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
+            put = load::preload(&etcd, &prefix, bytes) => match put {
+                Ok(()) => Said::Done,
+                Err(why) => Said::Failed { why },
+            },
+        },
+        Call::Kept { etcd, prefix, node } => tokio::select! {
+            () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
+            kept = load::kept(&etcd, &prefix, &node) => match kept {
+                Ok(kept) => Said::Kept { kept },
+                Err(why) => Said::Failed { why },
+            },
         },
         Call::Cancel { .. } => Said::Done,
     };

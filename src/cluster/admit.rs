@@ -87,6 +87,8 @@ async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
         | Said::Used { .. }
         | Said::Metered { .. }
         | Said::Noticed { .. }
+        | Said::Called { .. }
+        | Said::Kept { .. }
         | Said::Done
         | Said::Failed { .. }) => Some(format!("{other:?}")),
     })

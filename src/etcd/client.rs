@@ -29,13 +29,18 @@ impl Credentials {
         let read = |name: &str| std::fs::read(pki.join("etcd").join(name));
         Ok(Self { ca: read("ca.crt")?, cert: read("healthcheck-client.crt")?, key: read("healthcheck-client.key")? })
     }
+
+    /// Takes PEM texts: whom to trust, and how to be known.
+    pub fn of_pem(ca: impl Into<Vec<u8>>, cert: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        Self { ca: ca.into(), cert: cert.into(), key: key.into() }
+    }
 }
 
 /// A connection to one member. Reconnects by itself.
 #[derive(Clone)]
 pub struct Client {
     endpoint: String,
-    inner: etcd_client::Client,
+    pub(super) inner: etcd_client::Client,
     limit: Duration,
 }
 
@@ -107,7 +112,11 @@ impl Client {
         })
     }
 
-    async fn limited<T>(&self, op: &'static str, call: impl Future<Output = Result<T, etcd_client::Error>>) -> Result<T, EtcdError> {
+    pub(super) async fn limited<T>(
+        &self,
+        op: &'static str,
+        call: impl Future<Output = Result<T, etcd_client::Error>>,
+    ) -> Result<T, EtcdError> {
         match timeout(self.limit, call).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(e)) => Err(EtcdError::new(op, &self.endpoint, &e)),

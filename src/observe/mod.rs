@@ -1,5 +1,7 @@
 //! Watching nodes while they join: samplers in them, the record that they fill, and where the joins' time went.
 
+mod clients;
+mod history;
 mod measure;
 mod observer;
 mod passage;
@@ -9,8 +11,10 @@ mod slot;
 mod story;
 mod timeline;
 
+pub use clients::Pace;
+pub use history::{Acked, History, Numbered, Probe, Register, RegisterCall, Trouble};
 pub use measure::{Measure, Measures, Noise};
 pub use observer::Observer;
 pub use passage::{Passage, Stretch};
-pub use record::{Led, Life, Record, Sight};
+pub use record::{Down, Led, Life, Record, Sight};
 pub use story::{KubeadmEnd, Milestone, Step, Story};

@@ -1,19 +1,21 @@
 //! Starts samplers in each node, tells what they see, and keeps the record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::clients::{self, Pace, Shared};
 use super::passage::Stretch;
 use super::record::Record;
 use super::slot;
 use super::timeline::{Explained, Timeline};
 use crate::agent::{Agent, Call, Said};
-use crate::event::{Bus, Event, Moment, Told, Usage};
+use crate::event::{Bus, ClientCall, Event, Moment, Told, Usage};
 use crate::node::{Node, Role};
 use crate::sys::clock::Stamp;
 
@@ -32,8 +34,10 @@ pub struct Observer {
     samplers: JoinSet<()>,
     events: Bus,
     stop: CancellationToken,
-    /// One for each node that is watched.
-    each: BTreeMap<String, CancellationToken>,
+    /// Each node that is watched.
+    each: BTreeMap<String, (Arc<Node>, CancellationToken)>,
+    /// What joinder's own clients share, once they call.
+    clients: Option<Shared>,
 }
 
 impl Observer {
@@ -45,6 +49,7 @@ impl Observer {
             events: events.clone(),
             stop: CancellationToken::new(),
             each: BTreeMap::new(),
+            clients: None,
         };
         this.samplers.spawn(listen(events.subscribe(), events.clone(), this.record.clone(), this.stop.clone()));
         nodes.into_iter().for_each(|node| this.add(node));
@@ -54,19 +59,46 @@ impl Observer {
     /// Watches one more.
     pub fn add(&mut self, node: &Arc<Node>) {
         let stop = self.stop.child_token();
-        self.each.insert(node.name.clone(), stop.clone());
+        self.each.insert(node.name.clone(), (node.clone(), stop.clone()));
         if node.role == Role::ControlPlane {
             self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
+            if let Some(shared) = &self.clients {
+                self.samplers.spawn(clients::drive(node.clone(), shared.clone(), stop.clone()));
+            }
         }
         self.samplers.spawn(meter(node.clone(), self.events.clone(), self.record.clone(), stop));
     }
 
     /// Ends the watch of a node that is about to go; what was seen stays.
     pub fn forget(&mut self, node: &str) {
-        if let Some(stop) = self.each.remove(node) {
+        if let Some((_, stop)) = self.each.remove(node) {
             stop.cancel();
         }
         self.locked(|record| record.forget(node));
+    }
+
+    /// Has joinder's own clients call etcd wherever a member votes, from now on.
+    pub fn load(&mut self, pace: Pace) {
+        let (tell, voters) = watch::channel(BTreeSet::new());
+        let shared = Shared { pace, events: self.events.clone(), record: self.record.clone(), voters };
+        self.samplers.spawn(clients::count_voters(self.events.subscribe(), tell, self.record.clone(), self.stop.clone()));
+        for (node, stop) in self.each.values().filter(|(node, _)| node.role == Role::ControlPlane) {
+            self.samplers.spawn(clients::drive(node.clone(), shared.clone(), stop.clone()));
+        }
+        self.clients = Some(shared);
+    }
+
+    /// Keeps and tells a call that somebody else than the clients made.
+    pub fn called(&self, call: &ClientCall) {
+        self.locked(|record| {
+            let seq = self.events.tell(Event::Called { call: call.clone() });
+            record.history.called(seq, call);
+        });
+    }
+
+    /// The member of this node was taken down on purpose, and told to run again.
+    pub fn restarted(&self, node: &str, from: Stamp, told_back: Stamp) {
+        self.locked(|record| record.restarted(node, from, told_back));
     }
 
     /// What was seen so far.
@@ -196,6 +228,8 @@ async fn measure(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>
             | Said::Sample { .. }
             | Said::Members { .. }
             | Said::Used { .. }
+            | Said::Called { .. }
+            | Said::Kept { .. }
             | Said::Done => {}
         }
     }
@@ -250,6 +284,8 @@ async fn follow(agent: &Agent, node: &str, events: &Bus, record: &Mutex<Record>)
                 | Said::Used { .. }
                 | Said::Metered { .. }
                 | Said::Noticed { .. }
+                | Said::Called { .. }
+                | Said::Kept { .. }
                 | Said::Done,
             ) => {}
             Err(e) => return e.to_string(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cluster::Topology;
-use crate::spec::{ClusterSpec, Exec, Expectations, Export, Fault, Join, KnownBad, Reset, Restart, Scale, Selector, Wait, When};
+use crate::spec::{ClusterSpec, Exec, Expectations, Export, Fault, Join, KnownBad, Load, Reset, Restart, Scale, Selector, Wait, When};
 
 /// What one task does.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +144,8 @@ pub struct Plan {
     pub cluster: ClusterSpec,
     /// The cluster as decided.
     pub topology: Topology,
+    /// What joinder's own clients do.
+    pub load: Load,
     /// Versions that are known to fail, and how.
     pub known_bad: Vec<KnownBad>,
     /// Its tasks in order.
