@@ -21,7 +21,7 @@ const DOORS: &[(&str, &[&str])] = &[
     // event: a member is one plain type from the wire to the verdict
     ("etcd", &["event"]),
     // event: as in etcd; what the agent says of members and usage is what is told
-    // pki: the proxy is taken for etcd
+    // pki: the proxy is taken for etcd, and joinder's own clients have certificates of their own
     ("agent", &["etcd", "event", "pki", "sys"]),
     // no event: a node is waited for by whoever tells of it
     ("node", &["agent", "runtime", "sys"]),

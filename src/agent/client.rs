@@ -178,6 +178,8 @@ impl Agent {
             | Said::Proxied { .. }
             | Said::Unproxied { .. }
             | Said::Disturbed { .. }
+            | Said::Called { .. }
+            | Said::Kept { .. }
             | Said::Done) => Ok(said),
         }
     }

@@ -9,6 +9,7 @@ mod etcd_log;
 mod idle;
 mod kube;
 mod kubelet_log;
+mod load;
 mod manifest;
 mod meter;
 mod proc;
@@ -21,6 +22,7 @@ mod watch;
 
 pub use client::{Agent, AgentError, Piece, Replies};
 pub use idle::idle;
+pub use load::{Access, Client, Identity, Load, numbers};
 pub use process::{Output, Process};
 pub use protocol::{Call, EtcdAccess, MemberChange, Pipe, Reply, Request, Said};
 pub use proxy::{Act, Disturb, Side};

@@ -60,6 +60,8 @@ impl Process {
                 | Said::Proxied { .. }
                 | Said::Unproxied { .. }
                 | Said::Disturbed { .. }
+                | Said::Called { .. }
+                | Said::Kept { .. }
                 | Said::Done => {}
             }
         }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::load::{Access, Load};
 use super::proxy::Disturb;
-use crate::event::{EtcdCall, EtcdMetrics, EtcdSample, Member, MemberId, Notice, Usage};
+use crate::event::{ClientCall, EtcdCall, EtcdMetrics, EtcdSample, Kept, Member, MemberId, Notice, Usage};
 use crate::sys::clock::Stamp;
 
 /// Host to agent.
@@ -129,6 +130,29 @@ pub enum Call {
     Lift {
         /// What it is known by.
         key: String,
+    },
+    /// Calls etcd or the API server at a steady rate until cancelled: [`Said::Called`] as each call ends, then [`Said::Done`].
+    Load {
+        /// Which calls.
+        load: Load,
+    },
+    /// Puts data into etcd's store: [`Said::Done`].
+    Preload {
+        /// Whom to ask.
+        etcd: Access,
+        /// What the keys begin with.
+        prefix: String,
+        /// How much.
+        bytes: u64,
+    },
+    /// Reads all that writers have put below `prefix`: [`Said::Kept`].
+    Kept {
+        /// Whom to ask.
+        etcd: Access,
+        /// What the keys begin with.
+        prefix: String,
+        /// The node that is asked.
+        node: String,
     },
     /// Ends a call that goes on.
     Cancel {
@@ -288,6 +312,16 @@ pub enum Said {
         /// Does it stand still until it is let go?
         held: bool,
     },
+    /// A call of one of joinder's clients ended.
+    Called {
+        /// Which.
+        call: ClientCall,
+    },
+    /// What etcd's store holds. Last of its call.
+    Kept {
+        /// What is there.
+        kept: Kept,
+    },
     /// Nothing more to say. Last of its call.
     Done,
     /// It could not be done. Last of its call.
@@ -309,12 +343,14 @@ impl Said {
             | Self::Proxying { .. }
             | Self::Proxied { .. }
             | Self::Unproxied { .. }
-            | Self::Disturbed { .. } => false,
+            | Self::Disturbed { .. }
+            | Self::Called { .. } => false,
             Self::Hello { .. }
             | Self::Exited { .. }
             | Self::Answer { .. }
             | Self::Members { .. }
             | Self::Used { .. }
+            | Self::Kept { .. }
             | Self::Done
             | Self::Failed { .. } => true,
         }

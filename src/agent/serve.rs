@@ -15,7 +15,7 @@ use super::cgroup::Groups;
 use super::proc::Proc;
 use super::protocol::{Call, Reply, Request, Said};
 use super::proxy::{self, Script};
-use super::{daemon, kube, meter, run, watch};
+use super::{daemon, kube, load, meter, run, watch};
 use crate::sys::clock::Stamp;
 
 /// Where kubeadm has etcd tell its metrics.
@@ -195,6 +195,24 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
             script.lift(&key);
             Said::Done
         }
+        Call::Load { load } => {
+            load::run(&load, &answers, &stop).await;
+            Said::Done
+        }
+        Call::Preload { etcd, prefix, bytes } => tokio::select! {
+            () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
+            put = load::preload(&etcd, &prefix, bytes) => match put {
+                Ok(()) => Said::Done,
+                Err(why) => Said::Failed { why },
+            },
+        },
+        Call::Kept { etcd, prefix, node } => tokio::select! {
+            () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
+            kept = load::kept(&etcd, &prefix, &node) => match kept {
+                Ok(kept) => Said::Kept { kept },
+                Err(why) => Said::Failed { why },
+            },
+        },
         Call::Cancel { .. } => Said::Done,
     };
     answers.say(last);

@@ -57,6 +57,7 @@ pub(super) async fn world(
         removal: REMOVAL,
         logs: None,
         kubeconfig: None,
+        load: (!plan.load.off).then_some(plan.load),
         runtime: runtime.clone(),
         events: events.clone(),
         cluster: None,

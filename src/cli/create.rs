@@ -15,7 +15,7 @@ use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity};
 use crate::runner;
 use crate::runtime::label::Lifetime;
-use crate::spec::{ClusterSpec, Compare, EtcdSpec, Expectations, Invariants, Join, NodesReady, Order};
+use crate::spec::{ClusterSpec, Compare, EtcdSpec, Expectations, Invariants, Join, Load, NodesReady, Order};
 use crate::sys::clock::Stamp;
 use crate::sys::random;
 use crate::workflow::{Plan, PlannedTask, Step};
@@ -39,6 +39,8 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
     let plan = Plan {
         case: String::new(),
         choice: Vec::new(),
+        // whoever makes a cluster to work with wants nothing in it that he has not put there
+        load: Load { off: true, ..Load::default() },
         known_bad: Vec::new(),
         // it makes a cluster, and judges none
         invariants: Invariants::none(),

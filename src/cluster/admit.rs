@@ -91,6 +91,8 @@ async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
         | Said::Proxied { .. }
         | Said::Unproxied { .. }
         | Said::Disturbed { .. }
+        | Said::Called { .. }
+        | Said::Kept { .. }
         | Said::Done
         | Said::Failed { .. }) => Some(format!("{other:?}")),
     })

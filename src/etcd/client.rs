@@ -34,13 +34,18 @@ impl Credentials {
         let read = |file: &str| std::fs::read(file).map_err(|e| std::io::Error::new(e.kind(), format!("{file}: {e}")));
         Ok(Self { ca: read(ca)?, cert: read(cert)?, key: read(key)? })
     }
+
+    /// Takes PEM texts: whom to trust, and how to be known.
+    pub fn of_pem(ca: impl Into<Vec<u8>>, cert: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        Self { ca: ca.into(), cert: cert.into(), key: key.into() }
+    }
 }
 
 /// A connection to one member. Reconnects by itself.
 #[derive(Clone)]
 pub struct Client {
     endpoint: String,
-    inner: etcd_client::Client,
+    pub(super) inner: etcd_client::Client,
     limit: Duration,
 }
 
@@ -179,7 +184,11 @@ impl Client {
         stream::iter(0..entries).map(put).buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    async fn limited<T>(&self, op: &'static str, call: impl Future<Output = Result<T, etcd_client::Error>>) -> Result<T, EtcdError> {
+    pub(super) async fn limited<T>(
+        &self,
+        op: &'static str,
+        call: impl Future<Output = Result<T, etcd_client::Error>>,
+    ) -> Result<T, EtcdError> {
         match timeout(self.limit, call).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(e)) => Err(EtcdError::new(op, &self.endpoint, &e)),

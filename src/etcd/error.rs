@@ -32,7 +32,27 @@ pub enum Kind {
     Refused,
 }
 
+/// Words of those failures that say that nothing was done (`api/v3rpc/rpctypes/error.go`; the rest are the transport's): what was
+/// refused before it was proposed, and what was never sent.
+const NOT_DONE: [&str; 10] = [
+    "not supported for learner",
+    "too many requests",
+    "database space exceeded",
+    "not capable",
+    "request is too large",
+    "permission denied",
+    "authentication",
+    "Connection refused",
+    "certificate",
+    "HandshakeFailure",
+];
+
 impl EtcdError {
+    /// Is it sure that the call was not carried out, and will not be? A leader that was lost, and a connection, leave that open.
+    pub fn is_surely_not_done(&self) -> bool {
+        self.kind == Kind::Tls || self.kind != Kind::Late && NOT_DONE.iter().any(|words| self.said.contains(words))
+    }
+
     /// No answer within the caller's limit.
     pub fn late(op: &'static str, endpoint: &str) -> Self {
         Self { op, endpoint: endpoint.to_owned(), said: "no answer in time".into(), kind: Kind::Late }
@@ -66,5 +86,26 @@ fn words(error: &Error) -> String {
             text
         }
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_done_is_told_from_what_was_not() {
+        let done = |kind, said: &str| {
+            let error = EtcdError { op: "put", endpoint: String::new(), said: said.into(), kind };
+            !error.is_surely_not_done()
+        };
+        assert!(done(Kind::Late, "no answer in time"));
+        assert!(done(Kind::Down, "transport error: connection reset by peer"));
+        assert!(done(Kind::Refused, "etcdserver: leader changed"), "nobody knows what the one before it has done");
+        assert!(done(Kind::Refused, "words that nobody knows yet"));
+        assert!(!done(Kind::Down, "transport error: tcp connect error: Connection refused (os error 111)"));
+        assert!(!done(Kind::Learner, "etcdserver: rpc not supported for learner"));
+        assert!(!done(Kind::Refused, "etcdserver: mvcc: database space exceeded"));
+        assert!(!done(Kind::Tls, "no key"));
     }
 }

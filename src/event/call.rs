@@ -1,5 +1,7 @@
 //! Calls of joinder's own clients: one writer per voter, one reader, and a pair through the API server.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::sys::clock::Stamp;
@@ -53,4 +55,15 @@ pub enum CallEnd {
         /// Why nobody knows.
         why: String,
     },
+}
+
+/// What etcd holds of all that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// When the read began: what was acknowledged before must be in it.
+    pub began: Stamp,
+    /// The numbers of writers' own keys that are there, from and to, both included; by what the keys begin with.
+    pub own: BTreeMap<String, Vec<(u64, u64)>>,
+    /// A read of each register.
+    pub registers: Vec<ClientCall>,
 }

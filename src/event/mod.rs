@@ -12,7 +12,7 @@ mod verdict;
 mod what;
 
 pub use bus::{Bus, Told};
-pub use call::{CallEnd, ClientCall, Op};
+pub use call::{CallEnd, ClientCall, Kept, Op};
 pub use fault::{EtcdCall, FaultMoment};
 pub use notice::{EtcdWord, Notice};
 pub use observation::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Usage};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{joins, leader, logs, members, nodes, order, promotion, resources, time};
+use super::{joins, leader, logs, lost_writes, members, nodes, order, promotion, resources, stale_reads, time, write_gap};
 use crate::spec::Expectations;
 
 /// How long the member list may take to settle.
@@ -21,5 +21,8 @@ pub fn wanted(expect: &Expectations) -> Vec<String> {
     let resources = expect.resources.as_ref().map(|r| format!("resources: {}", resources::describe(r)));
     let time = expect.time.as_ref().map(|t| format!("time: {}", time::describe(t)));
     let logs = expect.logs.as_ref().map(|l| format!("logs: {}", logs::describe(l)));
-    [members, promotion, nodes, joins, leader, order, resources, time, logs].into_iter().flatten().collect()
+    let gap = expect.write_gap.as_ref().map(|g| format!("writeGap: {}", write_gap::describe(g)));
+    let lost = expect.lost_writes.as_ref().map(|l| format!("lostWrites: {}", lost_writes::describe(l)));
+    let stale = expect.stale_reads.as_ref().map(|s| format!("staleReads: {}", stale_reads::describe(s)));
+    [members, promotion, nodes, joins, leader, order, resources, time, logs, gap, lost, stale].into_iter().flatten().collect()
 }

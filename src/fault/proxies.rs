@@ -168,6 +168,8 @@ async fn follow(mut replies: Replies, node: &str, events: &Bus, stop: &Cancellat
                 | Said::Used { .. }
                 | Said::Metered { .. }
                 | Said::Noticed { .. }
+                | Said::Called { .. }
+                | Said::Kept { .. }
                 | Said::Proxying { .. },
             ) => {}
             Err(e) => return Err(e.to_string()),

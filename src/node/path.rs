@@ -24,6 +24,10 @@ pub const COPY: &str = "/kind/copy";
 pub const ADMIN_CONF: &str = "/etc/kubernetes/admin.conf";
 /// The cluster's CA.
 pub const CA: &str = "/etc/kubernetes/pki/ca.crt";
+/// etcd's CA.
+pub const ETCD_CA: &str = "/etc/kubernetes/pki/etcd/ca.crt";
+/// Its private key, which only control planes have.
+pub const ETCD_CA_KEY: &str = "/etc/kubernetes/pki/etcd/ca.key";
 /// containerd's socket.
 pub const CONTAINERD: &str = "/run/containerd/containerd.sock";
 /// The same as the kubelet wants it.

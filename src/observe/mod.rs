@@ -1,7 +1,9 @@
 //! Watching nodes while they join: samplers in them, the record that they fill, and where the joins' time went.
 
 mod advice;
+mod clients;
 mod data;
+mod history;
 mod measure;
 mod observer;
 mod passage;
@@ -12,8 +14,10 @@ mod story;
 mod timeline;
 
 pub use advice::advice;
+pub use clients::Pace;
+pub use history::{Acked, History, Numbered, Probe, Register, RegisterCall, Trouble};
 pub use measure::{Latest, Measure, Measures, Noise};
 pub use observer::Observer;
 pub use passage::{Passage, Stretch};
-pub use record::{Led, Life, Record, Sight, Since};
+pub use record::{Down, Led, Life, Record, Sight, Since};
 pub use story::{KubeadmEnd, Milestone, Step, Story};

@@ -1,21 +1,23 @@
 //! Starts samplers in each node, tells what they see, and keeps the record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::clients::{self, Pace, Shared};
 use super::data::{self, Watched};
 use super::passage::Stretch;
 use super::record::Record;
 use super::slot;
 use super::timeline::{Explained, Timeline};
 use crate::agent::{Agent, Call, Said};
-use crate::event::{Bus, Event, Moment, Told, Usage};
+use crate::event::{Bus, ClientCall, Event, Moment, Told, Usage};
 use crate::node::Node;
 use crate::sys::clock::Stamp;
 
@@ -36,9 +38,11 @@ pub struct Observer {
     samplers: JoinSet<()>,
     events: Bus,
     stop: CancellationToken,
-    /// One for each node that is watched.
-    each: BTreeMap<String, CancellationToken>,
     nodes: Watched,
+    /// Each node that is watched.
+    each: BTreeMap<String, (Arc<Node>, CancellationToken)>,
+    /// What joinder's own clients share, once they call.
+    clients: Option<Shared>,
 }
 
 impl Observer {
@@ -51,6 +55,7 @@ impl Observer {
             stop: CancellationToken::new(),
             each: BTreeMap::new(),
             nodes: Watched::default(),
+            clients: None,
         };
         this.samplers.spawn(listen(events.subscribe(), events.clone(), this.record.clone(), this.stop.clone()));
         nodes.into_iter().for_each(|node| this.add(node));
@@ -61,17 +66,20 @@ impl Observer {
     /// Watches one more.
     pub fn add(&mut self, node: &Arc<Node>) {
         let stop = self.stop.child_token();
-        self.each.insert(node.name.clone(), stop.clone());
+        self.each.insert(node.name.clone(), (node.clone(), stop.clone()));
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner).insert(node.name.clone(), node.clone());
         if node.role.has_member() {
             self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
+            if let Some(shared) = &self.clients {
+                self.samplers.spawn(clients::drive(node.clone(), shared.clone(), stop.clone()));
+            }
         }
         self.samplers.spawn(meter(node.clone(), self.events.clone(), self.record.clone(), stop));
     }
 
     /// Ends the watch of a node that is about to go; what was seen stays.
     pub fn forget(&mut self, node: &str) {
-        if let Some(stop) = self.each.remove(node) {
+        if let Some((_, stop)) = self.each.remove(node) {
             stop.cancel();
         }
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
@@ -83,6 +91,30 @@ impl Observer {
         if !self.locked(|record| record.learning()) {
             data::compare(&self.nodes, &self.events).await;
         }
+    }
+
+    /// Has joinder's own clients call etcd wherever a member votes, from now on.
+    pub fn load(&mut self, pace: Pace) {
+        let (tell, voters) = watch::channel(BTreeSet::new());
+        let shared = Shared { pace, events: self.events.clone(), record: self.record.clone(), voters };
+        self.samplers.spawn(clients::count_voters(self.events.subscribe(), tell, self.record.clone(), self.stop.clone()));
+        for (node, stop) in self.each.values().filter(|(node, _)| node.role.has_member()) {
+            self.samplers.spawn(clients::drive(node.clone(), shared.clone(), stop.clone()));
+        }
+        self.clients = Some(shared);
+    }
+
+    /// Keeps and tells a call that somebody else than the clients made.
+    pub fn called(&self, call: &ClientCall) {
+        self.locked(|record| {
+            let seq = self.events.tell(Event::Called { call: call.clone() });
+            record.history.called(seq, call);
+        });
+    }
+
+    /// The member of this node was taken down on purpose, and told to run again.
+    pub fn restarted(&self, node: &str, from: Stamp, told_back: Stamp) {
+        self.locked(|record| record.restarted(node, from, told_back));
     }
 
     /// What was seen so far.
@@ -237,6 +269,8 @@ async fn measure(agent: &Agent, node: &Node, events: &Bus, record: &Mutex<Record
             | Said::Proxied { .. }
             | Said::Unproxied { .. }
             | Said::Disturbed { .. }
+            | Said::Called { .. }
+            | Said::Kept { .. }
             | Said::Done => {}
         }
     }
@@ -296,6 +330,8 @@ async fn follow(agent: &Agent, node: &Node, events: &Bus, record: &Mutex<Record>
                 | Said::Proxied { .. }
                 | Said::Unproxied { .. }
                 | Said::Disturbed { .. }
+                | Said::Called { .. }
+                | Said::Kept { .. }
                 | Said::Done,
             ) => {}
             Err(e) => return e.to_string(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::history::History;
 use super::measure::Measures;
 use super::story::Story;
 use crate::event::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Moment};
@@ -58,6 +59,19 @@ pub struct Led {
     pub leader: MemberId,
 }
 
+/// A member that was down because its node, or itself, was restarted on purpose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Down {
+    /// The node.
+    pub node: String,
+    /// When it was told to end.
+    pub from: Stamp,
+    /// When it was told to run again.
+    pub told_back: Stamp,
+    /// When it answered again.
+    pub back: Option<Stamp>,
+}
+
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
@@ -69,6 +83,10 @@ pub struct Record {
     pub story: Story,
     /// Whom each member took for the leader, as changes.
     pub leaders: Vec<Led>,
+    /// What joinder's own clients saw.
+    pub history: History,
+    /// Members that the workflow took down, and when they were back.
+    pub downs: Vec<Down>,
     /// The last status of each node's member.
     own: BTreeMap<String, MemberStatus>,
     /// Connections that each member holds.
@@ -111,6 +129,9 @@ impl Record {
 
     fn status(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         let Some(status) = &sample.status else { return Vec::new() };
+        for down in self.downs.iter_mut().filter(|down| down.node == node && down.back.is_none() && down.told_back < sample.seen) {
+            down.back = Some(sample.seen);
+        }
         self.own.insert(node.to_owned(), status.clone());
         let led = Led { at: sample.seen, seq, member: status.id, term: status.term, leader: status.leader };
         let before = self.leaders.iter().rev().find(|led| led.member == status.id);
@@ -215,6 +236,20 @@ impl Record {
     pub fn learning(&self) -> bool {
         let has = |life: &Life, moment| life.moments.contains_key(&moment);
         self.lives.values().any(|life| has(life, Moment::Announced) && !has(life, Moment::Promoted) && !has(life, Moment::Removed))
+    }
+
+    /// The nodes whose members vote: those that have started.
+    pub fn voting(&self) -> BTreeSet<String> {
+        let votes = |life: &&Life| {
+            let vote = life.sight(Moment::Founded).or(life.sight(Moment::Promoted));
+            vote.is_some() && life.sight(Moment::Started).is_some() && life.sight(Moment::Removed).is_none()
+        };
+        self.lives.values().filter(votes).map(|life| life.name.clone()).collect()
+    }
+
+    /// The member of this node was taken down on purpose, and told to run again.
+    pub fn restarted(&mut self, node: &str, from: Stamp, told_back: Stamp) {
+        self.downs.push(Down { node: node.to_owned(), from, told_back, back: None });
     }
 
     /// The list of this node's member counts no more.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::{logs, residue};
+use super::{clients, logs, residue};
 use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
 use crate::event::{Event, Judgement, Member, Verdict, Work};
@@ -138,6 +138,7 @@ async fn seen(
         let noise = record.measures.noise(window.from, window.to);
         all.extend(expect::time(time, &record, window, ended, noise.as_ref()));
     }
+    all.extend(clients::judge(world, cluster, observer, wanted, window, &due).await);
     if let Some(wanted) = wanted.logs.as_ref().filter(|l| due("logs", l.when.as_ref())) {
         all.extend(expect::logs(wanted, &logs::find(cluster, wanted, &record, window).await));
     }

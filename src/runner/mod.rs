@@ -1,5 +1,6 @@
 //! Runs a plan task by task: limits, stopping, judging, and what counts as a failure.
 
+mod clients;
 mod faults;
 mod group;
 mod invariants;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::expected::{Joins, Leader, Logs, Point, Resources, Time};
 use super::unit::{Compare, Span};
 use super::version::When;
+use super::writes::{LostWrites, StaleReads, WriteGap};
 
 /// The expectations of one task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +30,12 @@ pub struct Expectations {
     pub time: Option<Time>,
     /// Texts in logs.
     pub logs: Option<Logs>,
+    /// The longest time without an acknowledged write.
+    pub write_gap: Option<WriteGap>,
+    /// Acknowledged writes that are gone.
+    pub lost_writes: Option<LostWrites>,
+    /// Reads of what was no longer so.
+    pub stale_reads: Option<StaleReads>,
 }
 
 impl Expectations {

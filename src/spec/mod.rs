@@ -6,12 +6,14 @@ mod expected;
 mod fault;
 mod invariant;
 mod known;
+mod load;
 mod schema;
 mod selector;
 mod step;
 mod unit;
 mod version;
 mod workflow;
+mod writes;
 
 pub use cluster::{ClusterSpec, Discovery, EtcdSpec};
 pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
@@ -19,6 +21,7 @@ pub use expected::{AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Logs, MomentN
 pub use fault::{Action, Bandwidth, Delay, EtcdCall, Fault, Observed, Partition, Side, Target, Trigger, Until, Victim};
 pub use invariant::{Invariant, Invariants};
 pub use known::{Failing, KnownBad, Residue};
+pub use load::Load;
 pub use schema::schema_text;
 pub use selector::{Pick, Selector};
 pub use step::{
@@ -28,3 +31,4 @@ pub use step::{
 pub use unit::{Comparable, Compare, Size, Span};
 pub use version::{Demand, When};
 pub use workflow::{Named, Scalar, Task, Workflow};
+pub use writes::{LostWrites, StaleReads, WriteGap};

@@ -12,6 +12,7 @@ use super::expect::Expectations;
 use super::fault::Fault;
 use super::invariant::Invariants;
 use super::known::KnownBad;
+use super::load::Load;
 use super::step::{Advise, Copy, Exec, Export, Group, Init, Join, MemberStep, Nothing, Reset, Restart, Scale, Wait};
 use super::unit::Span;
 use super::version::When;
@@ -37,6 +38,9 @@ pub struct Workflow {
     /// The cluster.
     #[serde(default)]
     pub cluster: ClusterSpec,
+    /// The load of joinder's own clients; on when not said.
+    #[serde(default)]
+    pub load: Load,
     /// Versions that are known to fail, and how.
     #[serde(default)]
     pub known_bad: Vec<KnownBad>,

@@ -135,6 +135,14 @@ pub enum StepError {
         /// Why not.
         why: String,
     },
+    /// The store could not be filled.
+    #[error("cannot put {size} into etcd's store: {why}")]
+    Preload {
+        /// How much was wanted.
+        size: String,
+        /// Why not.
+        why: String,
+    },
     /// There is no folder for logs.
     #[error("no folder for the logs: say `to`, or run with --artifacts")]
     NoFolder,

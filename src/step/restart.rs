@@ -48,7 +48,20 @@ pub async fn restart(world: &World, restart: &Restart, stop: &Stop) -> Result<()
 
 async fn one(world: &World, node: &Node, restart: &Restart, stop: &Stop) -> Result<(), StepError> {
     let began = Stamp::now();
-    let what = match restart.what {
+    let ended = end_and_start(world, node, restart, stop).await;
+    if matches!(restart.what, Part::Node | Part::Etcd)
+        && let Some(observer) = &world.observer
+    {
+        observer.restarted(&node.name, began, Stamp::now());
+    }
+    let what = ended?;
+    world.events.tell(Event::Note { text: format!("{what} runs again {} after it was told to end", human(Stamp::now().since(began))) });
+    Ok(())
+}
+
+/// Returns what was restarted, in words.
+async fn end_and_start(world: &World, node: &Node, restart: &Restart, stop: &Stop) -> Result<String, StepError> {
+    Ok(match restart.what {
         Part::Node => {
             let grace = match restart.how {
                 Ending::Stop => Some(GRACE),
@@ -68,9 +81,7 @@ async fn one(world: &World, node: &Node, restart: &Restart, stop: &Stop) -> Resu
             format!("etcd of {}", node.name)
         }
         Part::Etcd | Part::KubeApiserver => part(node, restart, CONTAINER, END_CONTAINER, stop).await?,
-    };
-    world.events.tell(Event::Note { text: format!("{what} runs again {} after it was told to end", human(Stamp::now().since(began))) });
-    Ok(())
+    })
 }
 
 /// Ends what `find` finds by `end`, and waits until it finds another one; returns its name.

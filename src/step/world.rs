@@ -15,6 +15,7 @@ use crate::node::Overrides;
 use crate::observe::Observer;
 use crate::runtime::Runtime;
 use crate::runtime::label::Lifetime;
+use crate::spec::Load;
 use crate::sys::redact::Redactor;
 use crate::sys::stop::Stop;
 use crate::sys::wait::Patience;
@@ -41,6 +42,8 @@ pub struct World {
     pub logs: Option<PathBuf>,
     /// Where the cluster's kubeconfig is kept while there is a cluster.
     pub kubeconfig: Option<PathBuf>,
+    /// What joinder's own clients do once there is an etcd; nothing where it is off.
+    pub load: Option<Load>,
     /// The engine.
     pub runtime: Arc<dyn Runtime>,
     /// Hears of everything.

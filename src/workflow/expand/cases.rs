@@ -101,7 +101,7 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
         }
         cases += 1;
         let mut root = whole.root.clone();
-        for key in ["summary", "cluster", "knownBad", "invariants", "tasks"] {
+        for key in ["summary", "cluster", "load", "knownBad", "invariants", "tasks"] {
             if let Some(node) = entry(&mut root, key) {
                 expand(node, &values, sources, &mut own);
             }

@@ -38,6 +38,7 @@ struct Top {
     #[serde(default)]
     matrix: Named<Vec<Scalar>>,
     cluster: Option<IgnoredAny>,
+    load: Option<IgnoredAny>,
     known_bad: Option<IgnoredAny>,
     invariants: Option<IgnoredAny>,
     tasks: Vec<IgnoredAny>,
@@ -86,7 +87,7 @@ fn file(path: &Path, from: From<'_>, above: &mut Vec<PathBuf>, sources: &mut Sou
     let imports = above.len();
     above.push(path.canonicalize().unwrap_or_else(|_| path.to_owned()));
     if imports > 0 {
-        for key in ["matrix", "knownBad", "invariants", "cluster"] {
+        for key in ["matrix", "knownBad", "invariants", "cluster", "load"] {
             if let Some(node) = whole.root.get(key) {
                 let what = format!("an imported file has no `{key}`");
                 problems.push(Problem::at(node.place, what).help("put it into the file that imports this one"));

@@ -12,9 +12,6 @@ use super::tree::{Entry, Node, Style, Text, Value};
 /// Steps that are planned and that this version does not have, so that nobody looks for a misspelling.
 const LATER_STEPS: [&str; 10] = ["fault", "heal", "replace", "upgrade", "downgrade", "snapshot", "restore", "certs", "member", "repair"];
 
-/// The same with expectations.
-const LATER_EXPECTATIONS: [&str; 3] = ["writeGap", "lostWrites", "staleReads"];
-
 /// Keys that stand one level too high where their own key is not indented, with where they belong.
 const BELOW: [(&str, &str); 22] = [
     ("nodes", "join, exec, wait, restart or reset"),
@@ -109,8 +106,7 @@ impl de::Error for Misfit {
 
     fn unknown_field(field: &str, known: &'static [&'static str]) -> Self {
         let mut misfit = Self::new(format!("unknown key `{field}`"));
-        let (task, expect) = (known.contains(&"cmd"), known.contains(&"members"));
-        let later = task && LATER_STEPS.contains(&field) || expect && LATER_EXPECTATIONS.contains(&field);
+        let later = known.contains(&"cmd") && LATER_STEPS.contains(&field);
         misfit.help = Some(match suggestion(field, known.iter().copied()) {
             _ if later => "it is planned, this version does not have it yet".into(),
             _ if field == "<<" => "merge keys are not understood: write the keys out, or let an alias stand for a whole value".into(),

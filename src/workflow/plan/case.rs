@@ -5,9 +5,9 @@ use serde::Deserialize;
 use super::super::file::{Node, Path, Problem, decode};
 use super::findings::{Findings, Named};
 use super::types::Plan;
-use super::{alone, check, flow, steps};
+use super::{alone, check, flow, load, steps};
 use crate::cluster::{Topology, TopologyError};
-use crate::spec::{ClusterSpec, Invariants, KnownBad, Task};
+use crate::spec::{ClusterSpec, Invariants, KnownBad, Load, Task};
 
 /// What of a file's case is read once its templates are written out.
 #[derive(Deserialize)]
@@ -17,6 +17,8 @@ struct Case {
     summary: String,
     #[serde(default)]
     cluster: ClusterSpec,
+    #[serde(default)]
+    load: Load,
     #[serde(default)]
     known_bad: Vec<KnownBad>,
     #[serde(default)]
@@ -40,6 +42,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
     let topology = topology(&case.cluster, named.name, &mut findings);
     versions(&case.cluster, &mut findings);
     alone::cluster(&case.cluster, &mut findings);
+    load::check(&case.load, &mut findings);
     if case.tasks.is_empty() && whole && read.whole {
         findings.wrong(&Path::default().key("tasks"), "there is no task");
     }
@@ -51,6 +54,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
     let Some(topology) = topology else { return none(true) };
     check::known_bad(&case.known_bad, &tasks, &mut findings);
     flow::tasks(&tasks, &topology, &mut findings);
+    load::tasks(&tasks, &case.load, &mut findings);
     let stem = named.file.file_stem().unwrap_or_default().to_string_lossy();
     let choice = named.choice.iter().fold(String::new(), |text, (name, value)| format!("{text} {name}={value}"));
     let plan = Plan {
@@ -60,6 +64,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
         summary: case.summary,
         cluster: case.cluster,
         topology,
+        load: case.load,
         known_bad: case.known_bad,
         invariants: case.invariants,
         tasks: tasks.into_iter().map(|(_, task)| task).collect(),

@@ -140,7 +140,7 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
             findings.wrong_with(
                 path,
                 "nothing is expected",
-                "say members, promotion, nodes, joins, leader, order, resources, time or logs",
+                "say members, promotion, nodes, joins, leader, order, resources, time, logs, writeGap, lostWrites or staleReads",
             );
         }
         return;

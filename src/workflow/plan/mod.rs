@@ -7,6 +7,7 @@ mod demands;
 mod faults;
 mod findings;
 mod flow;
+mod load;
 mod select;
 mod steps;
 mod types;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::cluster::Topology;
 use crate::spec::{
-    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, MemberStep, Reset, Restart, Scale, Selector, Wait,
-    When,
+    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, Load, MemberStep, Reset, Restart, Scale, Selector,
+    Wait, When,
 };
 
 /// What one task does.
@@ -153,6 +153,8 @@ pub struct Plan {
     pub cluster: ClusterSpec,
     /// The cluster as decided.
     pub topology: Topology,
+    /// What joinder's own clients do.
+    pub load: Load,
     /// Versions that are known to fail, and how.
     pub known_bad: Vec<KnownBad>,
     /// What must hold at every sample.

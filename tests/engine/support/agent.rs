@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use joinder::agent::{Act, Call, Disturb, Pipe, Reply, Request, Said, Side};
+use joinder::agent::{Act, Call, Client, Disturb, Load, Pipe, Reply, Request, Said, Side};
 use joinder::event::{MemberId, Notice, Usage};
 use joinder::runtime::fake::{Process, Program};
 use joinder::sys::clock::Stamp;
@@ -16,6 +16,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::kubernetes::Kubernetes;
+use super::store;
 
 /// How kubeadm behaves on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -250,7 +251,7 @@ impl One {
                     failed("etcd does not run".into())
                 }
             }
-            Call::DataHash { revision } => match self.nodes.cluster(&self.node, |k| k.settled_members(&self.node)) {
+            Call::DataHash { revision, .. } => match self.nodes.cluster(&self.node, |k| k.settled_members(&self.node)) {
                 Ok(_) => {
                     let hash = self.nodes.lock().hashes.get(&self.node).copied().unwrap_or(0x600d);
                     let notice = Notice::DataHash { member: MemberId(1), revision: revision.unwrap_or(100), compacted: 0, hash };
@@ -277,8 +278,35 @@ impl One {
                 gone.iter().for_each(|held| held.lifted.cancel());
                 Said::Done
             }
+            Call::Load { load } => self.load(&load).await,
+            Call::Preload { .. } => Said::Done,
+            Call::Kept { node, prefix, .. } => {
+                match self.nodes.cluster(&self.node, |k| k.store(&self.node).map(|s| s.kept(&node, &prefix))) {
+                    Ok(kept) => Said::Kept { kept },
+                    Err(why) => failed(why),
+                }
+            }
         };
         self.say(last);
+    }
+
+    /// Calls a store that keeps what it is told, one call after the other.
+    async fn load(&self, load: &Load) -> Said {
+        let mut n = load.from;
+        loop {
+            let api = matches!(load.client, Client::ApiWriter { .. } | Client::ApiReader { .. });
+            let answer = self.nodes.cluster(&self.node, |k| {
+                let store = if api { k.store_by_api() } else { k.store(&self.node) };
+                store.map(|store| store.call(load, n))
+            });
+            let call = answer.unwrap_or_else(|why| store::failed(load, n, why));
+            self.say(Said::Called { call });
+            n += 1;
+            tokio::select! {
+                () = self.stop.cancelled() => return Said::Done,
+                () = sleep(Duration::from_micros(load.every_us)) => {}
+            }
+        }
     }
 
     /// Tells when its Node object is there, which is Ready at once; the real agent asks more often than it measures, too.

@@ -7,6 +7,8 @@ use joinder::event::{EtcdSample, Member, MemberId, MemberStatus};
 use joinder::sys::clock::Stamp;
 use serde_json::json;
 
+use super::store::Store;
+
 /// One cluster.
 #[derive(Default)]
 pub(super) struct Kubernetes {
@@ -20,6 +22,8 @@ pub(super) struct Kubernetes {
     running: BTreeSet<String>,
     /// Members that there were so far: an id is never given again.
     ids: u64,
+    /// What etcd keeps.
+    store: Store,
 }
 
 impl Kubernetes {
@@ -153,6 +157,17 @@ impl Kubernetes {
             "/api/v1/nodes" => Ok((200, json!({"items": self.nodes.iter().map(ready).collect::<Vec<_>>()}).to_string())),
             _ => Ok((404, "not found".into())),
         }
+    }
+
+    /// etcd's store as a voter gives it.
+    pub(super) fn store(&mut self, node: &str) -> Result<&mut Store, String> {
+        self.settled_members(node)?;
+        Ok(&mut self.store)
+    }
+
+    /// The same behind an API server.
+    pub(super) fn store_by_api(&mut self) -> Result<&mut Store, String> {
+        if self.apis.is_empty() { Err("connection refused".into()) } else { Ok(&mut self.store) }
     }
 
     /// The member list as a voter gives it.

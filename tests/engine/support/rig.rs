@@ -210,6 +210,7 @@ impl Rig {
             removal: Duration::from_mins(2),
             logs: Some(logs.path().join("nodes")),
             kubeconfig: Some(kubeconfig.clone()),
+            load: (!plan.load.off).then_some(plan.load),
             runtime: Arc::new(Deadline::new(Arc::new(self.engine.clone()), Limits::default())),
             events: events.clone(),
             cluster: None,
