@@ -48,6 +48,7 @@ pub(super) async fn run(joiner: &Arc<Joiner>, nodes: &[Arc<Node>], join: &Join, 
 
 fn seeded(seed: Option<u64>, events: &Bus) -> fastrand::Rng {
     let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    // the report page shows it by these words
     events.tell(Event::Note { text: format!("jitter: seed {seed}") });
     fastrand::Rng::with_seed(seed)
 }
