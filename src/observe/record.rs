@@ -75,6 +75,8 @@ pub struct Record {
     peers: BTreeMap<MemberId, Vec<MemberId>>,
     /// The last list of each node's member.
     lists: BTreeMap<String, Vec<Member>>,
+    /// The last list that any member gave, for when none answers.
+    known: Vec<Member>,
     /// Since when each member holds its connections.
     held: BTreeMap<MemberId, BTreeMap<MemberId, Since>>,
     /// The last look at each node's member.
@@ -201,6 +203,7 @@ impl Record {
             }
         }
         self.lists.insert(node.to_owned(), list.clone());
+        self.known = self.newest_list().cloned().unwrap_or_default();
         fresh.extend(self.removed(sight));
         fresh
     }
@@ -257,12 +260,13 @@ impl Record {
     }
 
     /// The list of the member that is furthest in etcd's log, of those that hold one; where members are of several clusters, of the
-    /// one that most are of.
+    /// one that most are of. Where none holds one now, the last one that there was.
     pub fn newest_list(&self) -> Option<&Vec<Member>> {
         let cluster = |node: &String| self.own.get(node).map_or(MemberId(0), |own| own.cluster);
         let fellows = |node: &String| self.lists.keys().filter(|other| cluster(other) == cluster(node)).count();
         let index = |node: &String| self.own.get(node).map_or((0, 0), |own| (own.term, own.index));
-        self.lists.iter().max_by_key(|(node, _)| (fellows(node), index(node))).map(|(_, list)| list)
+        let newest = self.lists.iter().max_by_key(|(node, _)| (fellows(node), index(node))).map(|(_, list)| list);
+        newest.or_else(|| Some(&self.known).filter(|known| !known.is_empty()))
     }
 
     /// Members that no list holds any more.
@@ -389,5 +393,10 @@ mod tests {
         see("b", 2, 7, 11, &[(1, "a", false), (2, "b", false), (3, "", true)]);
         see("c", 9, 8, 999, &[(9, "c", false)]);
         assert_eq!(record.newest_list().map(Vec::len), Some(3));
+        for node in ["a", "b", "c"] {
+            record.lose(node, "its agent was lost");
+        }
+        assert!(record.newest_list().is_some_and(|list| !list.is_empty()), "what was known last");
+        assert_eq!(Record::default().newest_list(), None);
     }
 }

@@ -228,7 +228,8 @@ pub(super) mod tests {
             let time = |key: &str| assert!(number(key) < 1 << 53, "{key} of {event}");
             match event["ph"].as_str().expect("a phase") {
                 "X" => {
-                    (time("ts"), time("dur"));
+                    time("ts");
+                    time("dur");
                     threads.insert((pid, number("tid")));
                 }
                 "i" => {
@@ -257,7 +258,9 @@ pub(super) mod tests {
             assert!(named.contains(&(pid, Some(tid))), "thread {tid} of process {pid} has no name");
             processes.insert(pid);
         }
-        processes.iter().for_each(|pid| assert!(named.contains(&(*pid, None)), "process {pid} has no name"));
+        for pid in processes {
+            assert!(named.contains(&(pid, None)), "process {pid} has no name");
+        }
     }
 
     #[test]

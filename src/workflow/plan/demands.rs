@@ -113,11 +113,13 @@ fn bounds<T: Comparable>(amount: Option<Amount<T>>, path: &Path, key: &'static s
         None if percentages => findings.wrong_with(&path, "a percentage is of another amount", "say `ratioTo: before`, or an amount"),
         Some(_) if values => findings.wrong_with(&path, "with `ratioTo` bounds are percentages", "write them as in `max: 150%`"),
         Some(RatioTo::Before) if amount.over == Over::Run => {
-            findings.wrong(&path.key("over"), "there is nothing before the run to be held against")
+            findings.wrong(&path.key("over"), "there is nothing before the run to be held against");
         }
         Some(RatioTo::Before) | None => {
             let wrong = if amount.ratio_to.is_some() { amount.ratios().wrong() } else { amount.bounds().wrong() };
-            wrong.into_iter().for_each(|why| findings.wrong(&path, why));
+            if let Some(why) = wrong {
+                findings.wrong(&path, why);
+            }
         }
     }
     true
