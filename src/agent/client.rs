@@ -18,6 +18,12 @@ use super::process::Process;
 use super::protocol::{Call, Reply, Request, Said};
 use crate::sys::clock::human;
 
+/// A longer line of an agent's is none of the protocol's: what is in a node may be hostile. An answer with all pods of a large
+/// cluster has some megabytes.
+const LONGEST: usize = 64 << 20;
+/// So much of what it writes to standard error is kept.
+const LAST: usize = 16 << 10;
+
 /// How long an agent that cannot be written to may take to say why.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -121,7 +127,8 @@ impl Agent {
             while let Some(piece) = output.next().await {
                 match piece {
                     Ok((super::Pipe::Out, bytes)) => hear(&bytes, &mut line, &heard),
-                    Ok((super::Pipe::Err, bytes)) => said.push_str(&String::from_utf8_lossy(&bytes)),
+                    Ok((super::Pipe::Err, _)) if said.len() > LAST => {}
+                    Ok((super::Pipe::Err, bytes)) => said.push_str(&String::from_utf8_lossy(&bytes[..bytes.len().min(LAST)])),
                     Err(e) => said.push_str(&e),
                 }
             }
@@ -188,7 +195,10 @@ impl Agent {
 fn hear(bytes: &[u8], line: &mut Vec<u8>, calls: &Calls) {
     for byte in bytes {
         if *byte != b'\n' {
-            line.push(*byte);
+            // what does not fit is no JSON any more, and left out with the rest of its line
+            if line.len() < LONGEST {
+                line.push(*byte);
+            }
             continue;
         }
         if let Ok(Reply { id, said }) = serde_json::from_slice::<Reply>(line) {
@@ -297,6 +307,28 @@ mod tests {
         assert!(matches!(b.next().await, Ok(Said::Done)));
         assert!(matches!(a.next().await, Ok(Said::Started { pid: 1 })));
         assert!(matches!(a.next().await, Ok(Said::Exited { code: Some(0), .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn long_lines_are_read_endless_ones_left_out_and_noise_is_bounded() {
+        let (agent, mut far) = connect();
+        let mut replies = agent.call(run());
+        let id = far.request().await.id;
+        let text = "x".repeat(10 << 20);
+        far.reply(id, Said::Line { pipe: Pipe::Out, seen: crate::sys::clock::Stamp::now(), text: text.clone(), more: false });
+        assert!(matches!(replies.next().await, Ok(Said::Line { text: got, .. }) if got == text), "10 MiB in one line");
+        for _ in 0..LONGEST / (1 << 20) + 2 {
+            far.output.send(Ok((Pipe::Out, Bytes::from(vec![b'{'; 1 << 20])))).expect("sent");
+        }
+        far.output.send(Ok((Pipe::Out, Bytes::from_static(b"\n\xff\xfe not JSON\n")))).expect("sent");
+        far.reply(id, Said::Exited { code: Some(0), signal: None });
+        assert!(matches!(replies.next().await, Ok(Said::Exited { .. })), "what comes behind is heard");
+        for _ in 0..100 {
+            far.output.send(Ok((Pipe::Err, Bytes::from(vec![b'e'; 1 << 20])))).expect("sent");
+        }
+        drop(far);
+        let lost = agent.call(run()).next().await.expect_err("it is lost").to_string();
+        assert!(lost.len() < 3 * LAST, "{} bytes", lost.len());
     }
 
     #[tokio::test(start_paused = true)]

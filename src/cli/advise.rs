@@ -1,5 +1,6 @@
 //! `joinder advise`: may the next control plane join now, and why not.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -74,11 +75,11 @@ fn text(name: &str, advice: &Advice) -> String {
     let mut text = format!("may the next control plane join {name}? {}\n", advice.answer.words());
     let width = advice.rules.iter().map(|finding| finding.rule.len()).max().unwrap_or_default();
     for finding in &advice.rules {
-        text += &format!("  {:<11}  {:<width$}  {}\n", finding.answer.words(), finding.rule, finding.saw);
+        let _ = writeln!(text, "  {:<11}  {:<width$}  {}", finding.answer.words(), finding.rule, finding.saw);
         if finding.answer != Answer::Yes {
             let remedy = finding.remedy.as_ref().map(|remedy| ("do", remedy));
             for (word, more) in remedy.into_iter().chain([("rule", &finding.source)]) {
-                text += &format!("  {:<11}  {:<width$}  {word}: {more}\n", "", "");
+                let _ = writeln!(text, "  {:<11}  {:<width$}  {word}: {more}", "", "");
             }
         }
     }

@@ -33,14 +33,18 @@ pub fn leader(wanted: &Leader, record: &Record, window: Window) -> Judgement {
         pairs.entry(pair).or_insert(seq);
     }
     let changes = pairs.len().saturating_sub(1);
+    // who leads now is not known while no voter says so: a restart ends, and the new term comes, before the member answers again
+    let silent = !record.says_who_leads();
     let verdict = match wanted.changes.holds(changes) {
         _ if pairs.is_empty() => Verdict::Undecided,
+        true if silent => Verdict::Undecided,
         true => Verdict::Pass,
         false => Verdict::Fail,
     };
     let name = |id: &MemberId| record.lives.get(id).map(|life| life.name.clone()).filter(|n| !n.is_empty()).unwrap_or(id.to_string());
     let each: Vec<String> = pairs.keys().map(|(term, id)| format!("{} in term {term}", name(id))).collect();
-    let saw = if each.is_empty() { "no voter told of a leader".to_owned() } else { format!("{changes}: {}", each.join(", ")) };
+    let now = if silent { "; no member that answers knows a leader now" } else { "" };
+    let saw = if each.is_empty() { "no voter told of a leader".to_owned() } else { format!("{changes}: {}{now}", each.join(", ")) };
     Judgement { name: "leader".into(), verdict, wanted: describe(wanted), saw, evidence: pairs.into_values().collect() }
 }
 
@@ -85,6 +89,20 @@ mod tests {
         let wanted = Leader { changes: Compare::just(changes), over, when: None };
         let judgement = leader(&wanted, record, Window { from: at(10), to: at(20) });
         (judgement.verdict, judgement.saw)
+    }
+
+    #[test]
+    fn silence_in_the_end_leaves_it_open_and_a_change_that_was_seen_stands() {
+        let window = Window { from: at(5), to: at(9) };
+        let wanted = Leader { changes: Compare::just(0), over: Over::Step, when: None };
+        let silent =
+            EtcdSample { seen: at(8), members: None, status: None, error: Some("refused".into()), gap_ms: None, looks: 1, missed: 0 };
+        for (said, want) in [(&[(1, 1, 2, 1)][..], Verdict::Undecided), (&[(1, 1, 2, 1), (6, 1, 3, 1)], Verdict::Fail)] {
+            let mut record = record(said, 1);
+            record.sample(9, "cp-1", &silent);
+            let judged = leader(&wanted, &record, window);
+            assert_eq!(judged.verdict, want, "{}", judged.saw);
+        }
     }
 
     #[test]

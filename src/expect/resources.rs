@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::window::Window;
 use crate::event::{Judgement, Verdict};
 use crate::observe::{Measure, Record};
-use crate::spec::{Amount, Amounts, Comparable, Of, Over, Resources, Size, Span};
+use crate::spec::{Amount, Amounts, Comparable, Of, Over, Percent, RatioTo, Resources, Size, Span};
 
 /// Judges each amount that something is demanded of.
 pub fn resources(wanted: &Resources, record: &Record, window: Window) -> Vec<Judgement> {
@@ -42,26 +42,49 @@ fn judge<T: Comparable + Display>(
     unit: impl Fn(u64) -> T,
 ) -> Judgement {
     let (from, to) = window.over(wanted.over);
-    let seen = record.measures.of(component, measure, from, to);
-    let meant: BTreeMap<String, u64> = match wanted.of {
-        Of::Each => seen,
-        Of::Sum if seen.is_empty() => seen,
-        Of::Sum => BTreeMap::from([("all nodes".to_owned(), seen.values().sum())]),
-        Of::Leader => {
-            let leader = record.leader_at(to);
-            seen.into_iter().filter(|(node, _)| leader.as_ref() == Some(node)).collect()
+    let whose_of = |seen: BTreeMap<String, u64>| -> BTreeMap<String, u64> {
+        match wanted.of {
+            Of::Each => seen,
+            Of::Sum if seen.is_empty() => seen,
+            Of::Sum => BTreeMap::from([("all nodes".to_owned(), seen.values().sum())]),
+            Of::Leader => {
+                let leader = record.leader_at(to);
+                seen.into_iter().filter(|(node, _)| leader.as_ref() == Some(node)).collect()
+            }
         }
     };
-    let bounds = wanted.bounds();
-    let verdict = match meant.values().all(|value| bounds.holds(unit(*value))) {
-        _ if meant.is_empty() => Verdict::Undecided,
+    let meant = whose_of(record.measures.of(component, measure, from, to));
+    // each with whether it holds
+    let each: Vec<(bool, String)> = if wanted.ratio_to.is_some() {
+        let before = whose_of(record.measures.before(component, measure, from));
+        let ratio = |node: &String, value: u64| {
+            let before = before.get(node).copied().filter(|before| *before > 0)?;
+            let percent = Percent(u64::try_from(u128::from(value) * 100 / u128::from(before)).unwrap_or(u64::MAX));
+            let words = format!("{node} {percent}, {} before and {} then", unit(before), unit(value));
+            Some((wanted.ratios().holds(percent), words))
+        };
+        // who was not there before has nothing to be held against
+        meant.iter().filter_map(|(node, value)| ratio(node, *value)).collect()
+    } else {
+        meant.iter().map(|(node, value)| (wanted.bounds().holds(unit(*value)), format!("{node} {}", unit(*value)))).collect()
+    };
+    let verdict = match each.iter().all(|(holds, _)| *holds) {
+        _ if each.is_empty() => Verdict::Undecided,
         true => Verdict::Pass,
         false => Verdict::Fail,
     };
-    let each: Vec<String> = meant.iter().map(|(node, value)| format!("{node} {}", unit(*value))).collect();
-    let saw = if each.is_empty() { "nobody measured it".to_owned() } else { each.join(", ") };
-    let words = format!("{bounds}{}", whose(wanted.of, wanted.over));
+    let unseen = if meant.is_empty() { "nobody measured it" } else { "nobody measured it before the step" };
+    let saw = if each.is_empty() { unseen.to_owned() } else { each.into_iter().map(|(_, words)| words).collect::<Vec<_>>().join(", ") };
+    let words = format!("{}{}", limits(&wanted), whose(wanted.of, wanted.over));
     Judgement { name: format!("resources {component} {name}"), verdict, wanted: words, saw, evidence: Vec::new() }
+}
+
+/// The bounds in words.
+fn limits<T: Comparable + Display>(wanted: &Amount<T>) -> String {
+    match wanted.ratio_to {
+        Some(RatioTo::Before) => format!("{} of what it was before", wanted.ratios()),
+        None => wanted.bounds().to_string(),
+    }
 }
 
 fn whose(of: Of, over: Over) -> String {
@@ -80,8 +103,8 @@ fn whose(of: Of, over: Over) -> String {
 /// What is demanded, in words.
 pub(super) fn describe(wanted: &Resources) -> String {
     let parts = wanted.each().map(|(component, amounts)| {
-        let size = |name: &str, amount: &Option<Amount<Size>>| amount.map(|a| format!("{name} {}", a.bounds()));
-        let time = |name: &str, amount: &Option<Amount<Span>>| amount.map(|a| format!("{name} {}", a.bounds()));
+        let size = |name: &str, amount: &Option<Amount<Size>>| amount.map(|a| format!("{name} {}", limits(&a)));
+        let time = |name: &str, amount: &Option<Amount<Span>>| amount.map(|a| format!("{name} {}", limits(&a)));
         let all = [
             size("rss", &amounts.rss),
             size("workingSet", &amounts.working_set),
@@ -100,6 +123,7 @@ pub(super) fn describe(wanted: &Resources) -> String {
 mod tests {
     use super::*;
     use crate::event::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Usage};
+    use crate::spec::Limit;
     use crate::sys::clock::Stamp;
 
     fn at(s: u64) -> Stamp {
@@ -132,7 +156,7 @@ mod tests {
     }
 
     fn rss(max: u64, over: Over, of: Of) -> Amounts {
-        let amount = Amount { equals: None, min: None, max: Some(Size(max << 20)), over, of };
+        let amount = Amount { equals: None, min: None, max: Some(Limit::Is(Size(max << 20))), ratio_to: None, over, of };
         Amounts { rss: Some(amount), ..Amounts::default() }
     }
 
@@ -154,13 +178,34 @@ mod tests {
 
     #[test]
     fn counters_are_what_was_used_meanwhile_and_units_are_kept() {
-        let amount = |max| Amount { equals: None, min: None, max: Some(Span(max)), over: Over::Step, of: Of::Each };
+        let amount =
+            |max| Amount { equals: None, min: None, max: Some(Limit::Is(Span(max))), ratio_to: None, over: Over::Step, of: Of::Each };
         let cpu = |s| Amounts { cpu_seconds: Some(amount(Duration::from_secs(s))), ..Amounts::default() };
         assert_eq!(verdict(cpu(22)), (Verdict::Pass, "cp-1 11.0s, cp-2 22.0s".into()));
         assert_eq!(verdict(cpu(21)).0, Verdict::Fail);
         let fsync = |ms| Amounts { fsync_p99: Some(amount(Duration::from_millis(ms))), ..Amounts::default() };
         assert_eq!(verdict(fsync(4)), (Verdict::Pass, "cp-1 4ms, cp-2 4ms".into()));
         assert_eq!(verdict(fsync(3)).0, Verdict::Fail);
+    }
+
+    #[test]
+    fn ratios_are_to_the_last_value_before_the_step() {
+        let of = |max, of| {
+            let max = Some(Limit::Times(Percent(max)));
+            let rss = Some(Amount { equals: None, min: None, max, ratio_to: Some(RatioTo::Before), over: Over::Step, of });
+            verdict(Amounts { rss, ..Amounts::default() })
+        };
+        // 500 and 1000 MiB before it, 100 and 200 in it
+        let saw = "cp-1 20%, 500MiB before and 100MiB then, cp-2 20%, 1000MiB before and 200MiB then";
+        assert_eq!(of(20, Of::Each), (Verdict::Pass, saw.into()));
+        assert_eq!(of(19, Of::Each).0, Verdict::Fail);
+        assert_eq!(of(20, Of::Sum), (Verdict::Pass, "all nodes 20%, 1.4GiB before and 300MiB then".into()));
+        assert_eq!(of(19, Of::Leader).0, Verdict::Fail);
+        // cp-2's store was seen in the step alone
+        let max = Some(Limit::Times(Percent(1)));
+        let db_size = Some(Amount { equals: None, min: None, max, ratio_to: Some(RatioTo::Before), over: Over::Step, of: Of::Each });
+        let db_size = Amounts { db_size, ..Amounts::default() };
+        assert_eq!(verdict(db_size), (Verdict::Undecided, "nobody measured it before the step".into()));
     }
 
     #[test]

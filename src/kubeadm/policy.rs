@@ -48,10 +48,8 @@ impl Policy {
             // read in the modules: 1.33.13, 1.36.1 and 1.36.3 have it, 1.34.4 and 1.35.4 do not; 1.33.6 and 1.36.0 are older than it
             36 if patch >= 1 => Some(Health::Majority),
             33 if patch >= 13 => Some(Health::Majority),
-            36 => Some(Health::Each),
-            34 | 35 if patch <= 4 => Some(Health::Each),
-            33 if patch <= 6 => Some(Health::Each),
-            33..=35 => None,
+            33 if patch > 6 => None,
+            34 | 35 if patch > 4 => None,
             _ => Some(Health::Each),
         }
     }
@@ -103,10 +101,9 @@ impl EtcdPolicy {
     pub fn connected(&self, voters: usize) -> usize {
         let Version { major, minor, patch, .. } = self.version;
         let counts_quorum = match (major, minor) {
-            (3, ..=4) => false,
             (3, 5) => patch >= 30,
             (3, 6) => patch >= 11,
-            (..=2, _) => false,
+            (3, ..=4) | (..=2, _) => false,
             (3.., _) => true,
         };
         if counts_quorum && voters > 1 { voters.div_ceil(2) + 1 } else { voters }

@@ -114,6 +114,12 @@ impl Measures {
         }
     }
 
+    /// A component's last level before that moment, by node.
+    pub fn before(&self, component: &str, measure: Measure, at: Stamp) -> BTreeMap<String, u64> {
+        let series = self.all.iter().filter(|((_, c, m), _)| c == component && *m == measure);
+        series.filter_map(|((node, ..), series)| Some((node.clone(), series.before(at)?))).collect()
+    }
+
     /// What the components of a node used last, by name.
     pub fn latest(&self, node: &str) -> impl Iterator<Item = (&str, &Latest)> {
         self.latest.iter().filter(move |((of, _), _)| of == node).map(|((_, component), latest)| (component.as_str(), latest))

@@ -11,6 +11,8 @@ mod record;
 mod series;
 mod slot;
 mod story;
+#[cfg(test)]
+mod tests;
 mod timeline;
 
 pub use advice::advice;

@@ -93,6 +93,8 @@ pub struct Record {
     peers: BTreeMap<MemberId, Vec<MemberId>>,
     /// The last list of each node's member.
     lists: BTreeMap<String, Vec<Member>>,
+    /// The last list that any member gave, for when none answers.
+    known: Vec<Member>,
     /// Since when each member holds its connections.
     held: BTreeMap<MemberId, BTreeMap<MemberId, Since>>,
     /// The last look at each node's member.
@@ -222,6 +224,7 @@ impl Record {
             }
         }
         self.lists.insert(node.to_owned(), list.clone());
+        self.known = self.newest_list().cloned().unwrap_or_default();
         fresh.extend(self.removed(sight));
         fresh
     }
@@ -281,6 +284,12 @@ impl Record {
         self.last.get(node)
     }
 
+    /// Does any member's last answer name a leader?
+    pub fn says_who_leads(&self) -> bool {
+        let status = |sample: &EtcdSample| sample.status.as_ref().is_some_and(|own| own.leader != MemberId(0));
+        self.last.iter().any(|(node, sample)| !self.lost.contains_key(node) && status(sample))
+    }
+
     /// Why nobody can look into a node, if that is so.
     pub fn lost(&self, node: &str) -> Option<&str> {
         self.lost.get(node).map(String::as_str)
@@ -291,10 +300,14 @@ impl Record {
         self.held.get(&member)
     }
 
-    /// The list of the member that is furthest in etcd's log, of those that hold one.
+    /// The list of the member that is furthest in etcd's log, of those that hold one; where members are of several clusters, of the
+    /// one that most are of. Where none holds one now, the last one that there was.
     pub fn newest_list(&self) -> Option<&Vec<Member>> {
-        let index = |node: &str| self.own.get(node).map_or((0, 0), |own| (own.term, own.index));
-        self.lists.iter().max_by_key(|(node, _)| index(node)).map(|(_, list)| list)
+        let cluster = |node: &String| self.own.get(node).map_or(MemberId(0), |own| own.cluster);
+        let fellows = |node: &String| self.lists.keys().filter(|other| cluster(other) == cluster(node)).count();
+        let index = |node: &String| self.own.get(node).map_or((0, 0), |own| (own.term, own.index));
+        let newest = self.lists.iter().max_by_key(|(node, _)| (fellows(node), index(node))).map(|(_, list)| list);
+        newest.or_else(|| Some(&self.known).filter(|known| !known.is_empty()))
     }
 
     /// Members that no list holds any more.
@@ -407,5 +420,24 @@ mod tests {
         assert_eq!(see(4, "b", 2, 900, 2), [(MemberId(2), "b".into(), Moment::CaughtUp)]);
         assert_eq!(see(5, "b", 2, 950, 3), []);
         assert_eq!(record.leaders.iter().map(|led| (led.member.0, led.term)).collect::<Vec<_>>(), [(1, 2), (2, 2), (2, 3)]);
+    }
+
+    #[test]
+    fn the_list_of_the_cluster_that_most_are_of_is_taken_however_far_another_is() {
+        let mut record = Record::default();
+        let mut see = |node: &str, id, cluster, index, names: &[(u64, &str, bool)]| {
+            let (id, cluster) = (MemberId(id), MemberId(cluster));
+            let status = Some(MemberStatus { id, cluster, index, term: index, ..Default::default() });
+            record.sample(1, node, &EtcdSample { status, ..sample(names) });
+        };
+        see("a", 1, 7, 10, &[(1, "a", false), (2, "b", false)]);
+        see("b", 2, 7, 11, &[(1, "a", false), (2, "b", false), (3, "", true)]);
+        see("c", 9, 8, 999, &[(9, "c", false)]);
+        assert_eq!(record.newest_list().map(Vec::len), Some(3));
+        for node in ["a", "b", "c"] {
+            record.lose(node, "its agent was lost");
+        }
+        assert!(record.newest_list().is_some_and(|list| !list.is_empty()), "what was known last");
+        assert_eq!(Record::default().newest_list(), None);
     }
 }

@@ -36,7 +36,7 @@ impl Series {
             return;
         }
         self.last = Some(value);
-        self.points.push(Point { from: at, to: at, most: value, grown: grown_before + step });
+        self.points.push(Point { from: at, to: at, most: value, grown: grown_before.saturating_add(step) });
         if self.points.len() > MOST {
             self.thin();
         }
@@ -62,7 +62,8 @@ impl Series {
     pub(super) fn grown(&self, from: Stamp, to: Stamp) -> Option<u64> {
         let last = self.within(from, to).last()?.grown;
         let before = self.points.iter().rev().find(|point| point.from < from).map_or(0, |point| point.grown);
-        Some(last - before)
+        // with stamps out of order the last one may be from before
+        Some(last.saturating_sub(before))
     }
 
     /// The last value seen before.

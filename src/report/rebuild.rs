@@ -1,6 +1,5 @@
 //! `joinder report`: from `events.jsonl` alone to all that is made of it. The file may be torn, damaged, hostile, or of another version.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -13,7 +12,7 @@ use super::page;
 use super::{junit, summary};
 use crate::event::{Event, FORMAT, Told};
 use crate::sys::clock::Stamp;
-use crate::sys::file::write_atomic;
+use crate::sys::file::{open_regular, write_atomic};
 
 /// A longer line is no event of joinder's.
 const LONGEST: u64 = 64 << 20;
@@ -152,7 +151,7 @@ pub(super) struct Doubts {
 pub(super) fn each(dir: &Path, mut hear: impl FnMut(&Told)) -> Result<Doubts, RebuildError> {
     let path = dir.join("events.jsonl");
     let failed = |source| RebuildError::Read { path: path.clone(), source };
-    let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
+    let mut reader = BufReader::new(open_regular(&path).map_err(failed)?);
     let (mut unknown, mut damaged, mut torn, mut last) = (0_usize, 0_usize, false, None::<Stamp>);
     while let Some(line) = line(&mut reader).map_err(failed)? {
         let Line { bytes, whole } = line;
@@ -337,6 +336,14 @@ mod tests {
         let error = rebuilt.expect_err("refused").to_string();
         assert!(error.contains("is in format 99") && error.contains("(0.1.0)"), "{error}");
         assert_eq!(names(dir.path()), ["events.jsonl"], "nothing is written");
+    }
+
+    #[test]
+    fn a_fifo_in_place_of_the_events_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a folder");
+        nix::unistd::mkfifo(&dir.path().join("events.jsonl"), nix::sys::stat::Mode::S_IRWXU).expect("made");
+        let error = rebuild(dir.path(), None).expect_err("refused").to_string();
+        assert!(error.contains("events.jsonl is no regular file"), "{error}");
     }
 
     #[test]

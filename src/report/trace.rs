@@ -51,7 +51,8 @@ pub(super) fn json(case: &Case, history: &History) -> io::Result<Vec<u8>> {
 impl Trace {
     /// Microseconds from the start.
     fn micros(&self, at: Stamp) -> u64 {
-        u64::try_from(at.since(self.zero).as_micros()).unwrap_or(u64::MAX)
+        // viewers read them as doubles, which know whole numbers up to here
+        u64::try_from(at.since(self.zero).as_micros()).unwrap_or(u64::MAX).min((1 << 53) - 1)
     }
 
     fn process(&mut self, process: usize, name: &str) {
@@ -195,7 +196,9 @@ fn later(began: Stamp, took: Duration) -> Stamp {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::collections::BTreeSet;
+
     use super::super::files::Pages;
     use super::super::model::Run;
     use super::super::script::Script;
@@ -209,6 +212,71 @@ mod tests {
         }
         let bytes = json(run.cases().last().expect("a case"), pages.histories().last().expect("its history")).expect("written");
         serde_json::from_slice(&bytes).expect("JSON")
+    }
+
+    /// What Chrome's trace format wants of each event (the document "Trace Event Format"): Perfetto drops what differs without a word.
+    pub(in super::super) fn assert_valid(bytes: &[u8]) {
+        let trace: Value = serde_json::from_slice(bytes).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("a list of events");
+        let (mut processes, mut threads) = (BTreeSet::new(), BTreeSet::new());
+        let mut named: BTreeSet<(u64, Option<u64>)> = BTreeSet::new();
+        for event in events {
+            let number = |key: &str| event[key].as_u64().unwrap_or_else(|| panic!("{key} is no whole number in {event}"));
+            let pid = number("pid");
+            assert!(event["name"].as_str().is_some_and(|name| !name.is_empty()), "{event}");
+            // microseconds are read as doubles
+            let time = |key: &str| assert!(number(key) < 1 << 53, "{key} of {event}");
+            match event["ph"].as_str().expect("a phase") {
+                "X" => {
+                    time("ts");
+                    time("dur");
+                    threads.insert((pid, number("tid")));
+                }
+                "i" => {
+                    time("ts");
+                    assert!(["t", "p", "g"].contains(&event["s"].as_str().unwrap_or_default()), "{event}");
+                    threads.insert((pid, number("tid")));
+                }
+                "C" => {
+                    time("ts");
+                    let args = event["args"].as_object().expect("series");
+                    assert!(!args.is_empty() && args.values().all(Value::is_number), "{event}");
+                    processes.insert(pid);
+                }
+                "M" => match event["name"].as_str().unwrap_or_default() {
+                    "process_name" | "thread_name" => {
+                        assert!(event["args"]["name"].is_string(), "{event}");
+                        assert!(named.insert((pid, event["tid"].as_u64())), "named twice: {event}");
+                    }
+                    "process_sort_index" | "thread_sort_index" => assert!(event["args"]["sort_index"].is_number(), "{event}"),
+                    other => panic!("metadata {other}"),
+                },
+                other => panic!("phase {other}"),
+            }
+        }
+        for (pid, tid) in threads {
+            assert!(named.contains(&(pid, Some(tid))), "thread {tid} of process {pid} has no name");
+            processes.insert(pid);
+        }
+        for pid in processes {
+            assert!(named.contains(&(pid, None)), "process {pid} has no name");
+        }
+    }
+
+    #[test]
+    fn every_event_is_as_the_format_wants_it() {
+        for script in [Script::passing(), Script::failing(), Script::stopped(), Script::grouped(), Script::hostile(), Script::matrix()] {
+            let trace = trace(&script);
+            assert!(trace["traceEvents"].as_array().is_some_and(|events| events.len() > 3));
+            assert_valid(trace.to_string().as_bytes());
+        }
+        let spoilt = |change: &str, to: &str| {
+            let text = trace(&Script::passing()).to_string();
+            assert!(text.contains(change), "{change}");
+            std::panic::catch_unwind(|| assert_valid(text.replace(change, to).as_bytes())).is_err()
+        };
+        assert!(spoilt("\"ph\":\"X\"", "\"ph\":\"Z\"") && spoilt("\"dur\":", "\"duration\":") && spoilt("\"thread_name\"", "\"thread\""));
+        assert!(spoilt("\"pid\":10", "\"pid\":\"10\"") && spoilt("\"s\":\"t\"", "\"s\":\"thread\""));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::known::Residue;
 use super::selector::Pick;
-use super::unit::{Comparable, Compare, Size, Span, as_text};
+use super::unit::{Comparable, Compare, Percent, Size, Span, as_text};
 use super::version::When;
 
 /// The time that something is looked at over.
@@ -41,13 +41,16 @@ pub enum Of {
 /// Bounds on an amount, over which time, and of whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(bound(deserialize = "T: FromStr<Err = String>"))]
 pub struct Amount<T> {
     /// Just this.
-    pub equals: Option<T>,
+    pub equals: Option<Limit<T>>,
     /// At least.
-    pub min: Option<T>,
+    pub min: Option<Limit<T>>,
     /// At most.
-    pub max: Option<T>,
+    pub max: Option<Limit<T>>,
+    /// Bounds are percentages of another amount.
+    pub ratio_to: Option<RatioTo>,
     /// The time that it is looked at over; `step` when not said.
     #[serde(default)]
     pub over: Over,
@@ -57,9 +60,66 @@ pub struct Amount<T> {
 }
 
 impl<T: Comparable> Amount<T> {
-    /// The bounds alone.
+    /// The bounds that are amounts.
     pub fn bounds(&self) -> Compare<T> {
-        Compare { equals: self.equals, min: self.min, max: self.max }
+        let amount = |limit: Option<Limit<T>>| match limit {
+            Some(Limit::Is(amount)) => Some(amount),
+            Some(Limit::Times(_)) | None => None,
+        };
+        Compare { equals: amount(self.equals), min: amount(self.min), max: amount(self.max) }
+    }
+
+    /// The bounds that are percentages.
+    pub fn ratios(&self) -> Compare<Percent> {
+        let percent = |limit: Option<Limit<T>>| match limit {
+            Some(Limit::Times(percent)) => Some(percent),
+            Some(Limit::Is(_)) | None => None,
+        };
+        Compare { equals: percent(self.equals), min: percent(self.min), max: percent(self.max) }
+    }
+}
+
+/// What percentages are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RatioTo {
+    /// The last value before the step began.
+    Before,
+}
+
+/// A bound: an amount, or with `ratioTo` a percentage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit<T> {
+    /// This.
+    Is(T),
+    /// So many parts of a hundred.
+    Times(Percent),
+}
+
+impl<T: Serialize> Serialize for Limit<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Is(amount) => amount.serialize(to),
+            Self::Times(percent) => percent.serialize(to),
+        }
+    }
+}
+
+impl<'de, T: FromStr<Err = String>> Deserialize<'de> for Limit<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let read = if text.trim_end().ends_with('%') { text.parse().map(Self::Times) } else { text.parse().map(Self::Is) };
+        read.map_err(de::Error::custom)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Limit<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Limit_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (amount, percent) = (generator.subschema_for::<T>(), generator.subschema_for::<Percent>());
+        json_schema!({"description": "An amount; with ratioTo a percentage", "anyOf": [amount, percent]})
     }
 }
 

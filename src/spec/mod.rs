@@ -17,7 +17,9 @@ mod writes;
 
 pub use cluster::{ClusterSpec, Discovery, EtcdSpec};
 pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
-pub use expected::{AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Logs, MomentName, Of, Over, Point, Resources, SpanName, Texts, Time};
+pub use expected::{
+    AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Limit, Logs, MomentName, Of, Over, Point, RatioTo, Resources, SpanName, Texts, Time,
+};
 pub use fault::{Action, Bandwidth, Delay, EtcdCall, Fault, Observed, Partition, Side, Target, Trigger, Until, Victim};
 pub use invariant::{Invariant, Invariants};
 pub use known::{Failing, KnownBad, Residue};
@@ -28,7 +30,7 @@ pub use step::{
     AddMember, Advise, Advised, ChangeMember, Copy, Ending, Exec, Export, Group, Init, Join, MemberKind, MemberStep, Nothing, Order,
     OutputWanted, Part, PutEntries, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
 };
-pub use unit::{Comparable, Compare, Size, Span};
+pub use unit::{Comparable, Compare, Percent, Size, Span};
 pub use version::{Demand, When};
 pub use workflow::{Named, Scalar, Task, Workflow};
 pub use writes::{LostWrites, StaleReads, WriteGap};

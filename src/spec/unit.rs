@@ -103,6 +103,30 @@ pub(super) use as_text;
 as_text!(Span, r"^\s*([0-9.]+\s*[a-zµ]+\s*)+$", "A length of time with its unit: 500ms, 20s, 5m, 1h30m");
 as_text!(Size, r"^[0-9]+\s*([KMGT]i|[kMGT])?B$", "A number of bytes with its unit: 512B, 300MiB, 2GB");
 
+/// Parts of a hundred: `150%` is half as much again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Percent(pub u64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.0)
+    }
+}
+
+impl FromStr for Percent {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
+        number.map(Self).ok_or_else(|| format!("{text:?} is no percentage\nhelp: write it as in 150%"))
+    }
+}
+
+as_text!(Percent, r"^\s*[0-9]+\s*%$", "Parts of a hundred: 150%");
+
+impl Comparable for Percent {
+    const WANTED: &str = "a percentage such as 150%";
+}
+
 /// What can be compared.
 pub trait Comparable: FromStr + PartialOrd + Copy {
     /// What is wanted where a text is none, in words.

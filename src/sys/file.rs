@@ -1,7 +1,11 @@
 //! Files that appear whole or not at all.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use nix::fcntl::OFlag;
 
 use tempfile::NamedTempFile;
 
@@ -21,6 +25,19 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// Opens a regular file to read. A FIFO would keep the reader until somebody writes, and a device may never end.
+///
+/// # Errors
+/// For anything else that is there.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_regular(path)) }
+}
+
+fn no_regular(path: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no regular file", path.display()))
+}
+
 /// Is this a regular file, or nothing yet? Links are followed. A rename would put a file where a device was, and a FIFO is
 /// opened only when somebody is at its other end.
 ///
@@ -28,7 +45,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 /// For anything else that is there.
 pub fn replaceable(path: &Path) -> io::Result<()> {
     match std::fs::metadata(path) {
-        Ok(found) if !found.is_file() => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no regular file", path.display()))),
+        Ok(found) if !found.is_file() => Err(no_regular(path)),
         Ok(_) => Ok(()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(e),
@@ -49,6 +66,19 @@ mod tests {
         assert_eq!(std::fs::read(&path).expect("read"), b"two");
         assert_eq!(std::fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(path.parent().expect("sub")).expect("listed").count(), 1);
+    }
+
+    #[test]
+    fn only_a_regular_file_is_read_and_nobody_waits_at_a_fifo() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (fifo, own) = (dir.path().join("fifo"), dir.path().join("own"));
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRUSR).expect("made");
+        std::fs::write(&own, "one").expect("written");
+        for path in [fifo.as_path(), dir.path(), Path::new("/dev/zero")] {
+            let refused = open_regular(path).expect_err("no file").to_string();
+            assert_eq!(refused, format!("{} is no regular file", path.display()));
+        }
+        assert_eq!(io::read_to_string(open_regular(&own).expect("a file")).expect("read"), "one");
     }
 
     #[test]

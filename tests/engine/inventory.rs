@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use joinder::cluster::{self, InventoryError};
+use joinder::cluster::{self, Following, InventoryError};
 use joinder::runtime::api::Subnet;
 use joinder::runtime::label::{self, Labels, Lifetime};
 use joinder::runtime::{ContainerSpec, NetworkSpec, Runtime};
@@ -39,6 +39,46 @@ async fn a_cluster_is_found_and_spoken_to_by_its_labels() {
     }
     let down = cluster::attach(&runtime, "one", LIMIT).await;
     assert!(matches!(down.err(), Some(InventoryError::Down { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_changes_is_followed() {
+    let rig = Rig::new();
+    rig.run_and(&workflow("one", "serial"), "r1", &Stop::new(), true).await;
+    let runtime: Arc<dyn Runtime> = Arc::new(rig.engine.clone());
+    let mut following = Following::new(runtime);
+    let found = cluster::find(&rig.engine, "one").await.expect("it is there");
+    // one that comes later is reached later
+    let mut fewer = found.clone();
+    let late = fewer.nodes.pop().expect("one").name;
+    let mut reached = Vec::new();
+    for found in [&fewer, &found] {
+        assert_eq!(following.look(found, |_| false), Vec::<String>::new());
+        while !following.tried() {
+            reached.extend(following.reached().await.map(|node| node.name.clone()));
+        }
+    }
+    assert_eq!((reached.len(), reached.last()), (4, Some(&late)));
+
+    // an agent that is lost is connected to anew, and one that does not answer is told of and tried again
+    following.look(&found, |node| node == "one-control-plane-2");
+    assert!(following.reached().await.is_none(), "it is no new node");
+    assert_eq!(following.nodes()["one-control-plane-2"].why, None);
+    rig.nodes.mute("one-control-plane-2");
+    for _ in 0..2 {
+        following.look(&found, |node| node == "one-control-plane-2");
+        assert!(following.reached().await.is_none());
+        let why = following.nodes()["one-control-plane-2"].why.clone().expect("it does not answer");
+        assert!(why.contains("did not answer in 3.0s"), "{why}");
+    }
+
+    // what ends is shown with its state, what is removed is gone
+    rig.engine.die("one-worker-1", 137, "");
+    let mut found = cluster::find(&rig.engine, "one").await.expect("it is there");
+    following.look(&found, |_| false);
+    assert_eq!(following.nodes()["one-worker-1"].state, "exited");
+    found.nodes.retain(|node| node.name != "one-worker-1");
+    assert_eq!(following.look(&found, |_| false), ["one-worker-1"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -117,7 +117,7 @@ impl<'a> Watching<'a> {
         self.observer.add(&node);
         if self.kubernetes.is_empty() && node.role == Role::ControlPlane {
             let version = node.read(path::VERSION).await.unwrap_or_default();
-            self.kubernetes = String::from_utf8_lossy(&version).trim().to_owned();
+            String::from_utf8_lossy(&version).trim().clone_into(&mut self.kubernetes);
         }
     }
 
@@ -127,7 +127,9 @@ impl<'a> Watching<'a> {
             Ok(found) => {
                 let Self { following, observer, .. } = self;
                 let gone = following.look(&found, |node| observer.look(|record| record.lost(node).is_some()));
-                gone.into_iter().for_each(|node| observer.forget(&node));
+                for node in &gone {
+                    observer.forget(node);
+                }
                 self.trouble = None;
                 false
             }

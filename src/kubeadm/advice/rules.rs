@@ -94,7 +94,10 @@ fn alarms(seen: &Situation) -> Finding {
     let policy = Policy::of(&seen.kubeadm).ok().and_then(|policy| policy.health());
     let make = |answer, saw| {
         let source = format!("kubeadm {} check-etcd: errors in a member's status count since kubernetes/kubernetes#138403", seen.kubeadm);
-        let remedy = "look with `etcdctl alarm list`; for NOSPACE compact and defragment, then `etcdctl alarm disarm`";
+        let remedy = match said.first() {
+            Some(error) if !error.contains("alarm:") => "look at etcd's logs: this is no alarm, but an error that counts as one",
+            Some(_) | None => "look with `etcdctl alarm list`; for NOSPACE compact and defragment, then `etcdctl alarm disarm`",
+        };
         finding("alarms", answer, saw, Some(remedy), source)
     };
     let Some(first) = said.first() else { return make(Answer::Yes, "none".into()) };
@@ -260,7 +263,7 @@ fn promotion(seen: &Situation) -> Finding {
     let (voters, started) = (seen.voters(), seen.started_voters().count());
     let quorum = voters.div_ceil(2) + 1;
     let source = "etcd promotes only with enough started voters (server/etcdserver: mayPromote, IsReadyToPromoteMember)";
-    let saw = format!("{started} of {voters} voters have started; with the new one {} of the {quorum} that are needed", started + 1);
+    let saw = format!("{started} of {voters} voters have started: {} with the new one, and {quorum} are needed", started + 1);
     let answer = match started + 1 >= quorum {
         _ if voters == 0 => Answer::CannotTell,
         true => Answer::Yes,

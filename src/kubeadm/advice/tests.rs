@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::event::{Member, MemberId, MemberStatus};
 
-const OLD: Held = Held { at_least: Duration::from_secs(60), begin_seen: true };
+const OLD: Held = Held { at_least: Duration::from_mins(1), begin_seen: true };
 
 /// So many voters that have been up for a minute, all of these versions.
 fn cluster(voters: u64, kubeadm: &str, etcd: &str) -> Situation {

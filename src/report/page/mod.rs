@@ -7,6 +7,8 @@ mod clients;
 mod compare;
 mod history;
 mod learners;
+#[cfg(test)]
+mod long;
 mod plots;
 mod render;
 mod scale;

@@ -211,6 +211,14 @@ fn a_page_is_whole_and_holds_every_verdict() {
 }
 
 #[test]
+fn the_seed_that_a_step_tells_of_is_on_the_page() {
+    let mut script = Script::joining();
+    script.tell(Event::Note { text: "jitter: seed 4711".into() });
+    assert!(html(&script).contains("jitter of joins: 4711"));
+    assert!(!html(&Script::passing()).contains("<dt>seed</dt>"));
+}
+
+#[test]
 fn what_was_not_recorded_is_said() {
     let page = html(&Script::passing());
     for what in ["Nothing was recorded of named spans", "Nothing was recorded of client calls", "Nothing was recorded of CPU"] {

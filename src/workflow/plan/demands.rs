@@ -4,7 +4,7 @@ use super::super::file::Path;
 use super::findings::Findings;
 use super::select::{Empty, Meant, Nodes, look_up};
 use super::types::Step;
-use crate::spec::{Amount, Comparable, Compare, Expectations, Joins, Logs, Pick, Point, Resources, Selector, Time};
+use crate::spec::{Amount, Comparable, Compare, Expectations, Joins, Limit, Logs, Over, Pick, Point, RatioTo, Resources, Selector, Time};
 
 /// Looks at what one task expects.
 pub(super) fn check(step: &Step, expect: &Expectations, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -79,6 +79,8 @@ fn resources(resources: &Resources, path: &Path, findings: &mut Findings<'_>) {
         any |= bounds(amounts.working_set, &path, "workingSet", findings);
         any |= bounds(amounts.peak, &path, "peak", findings);
         any |= bounds(amounts.cpu_seconds, &path, "cpuSeconds", findings);
+        counted(amounts.cpu_seconds, &path, "cpuSeconds", findings);
+        counted(amounts.peer_bytes, &path, "peerBytes", findings);
         let etcds = [
             ("peerBytes", bounds(amounts.peer_bytes, &path, "peerBytes", findings)),
             ("dbSize", bounds(amounts.db_size, &path, "dbSize", findings)),
@@ -102,10 +104,32 @@ fn resources(resources: &Resources, path: &Path, findings: &mut Findings<'_>) {
 
 /// Tells what is wrong with the bounds; are there any?
 fn bounds<T: Comparable>(amount: Option<Amount<T>>, path: &Path, key: &'static str, findings: &mut Findings<'_>) -> bool {
-    if let Some(why) = amount.and_then(|amount| amount.bounds().wrong()) {
-        findings.wrong(&path.key(key), why);
+    let Some(amount) = amount else { return false };
+    let path = path.key(key);
+    let limits = || [amount.equals, amount.min, amount.max].into_iter().flatten();
+    let (values, percentages) =
+        (limits().any(|limit| matches!(limit, Limit::Is(_))), limits().any(|limit| matches!(limit, Limit::Times(_))));
+    match amount.ratio_to {
+        None if percentages => findings.wrong_with(&path, "a percentage is of another amount", "say `ratioTo: before`, or an amount"),
+        Some(_) if values => findings.wrong_with(&path, "with `ratioTo` bounds are percentages", "write them as in `max: 150%`"),
+        Some(RatioTo::Before) if amount.over == Over::Run => {
+            findings.wrong(&path.key("over"), "there is nothing before the run to be held against");
+        }
+        Some(RatioTo::Before) | None => {
+            let wrong = if amount.ratio_to.is_some() { amount.ratios().wrong() } else { amount.bounds().wrong() };
+            if let Some(why) = wrong {
+                findings.wrong(&path, why);
+            }
+        }
     }
-    amount.is_some()
+    true
+}
+
+/// What is counted over a time has no value before it.
+fn counted<T>(amount: Option<Amount<T>>, path: &Path, key: &'static str, findings: &mut Findings<'_>) {
+    if amount.is_some_and(|amount| amount.ratio_to.is_some()) {
+        findings.wrong(&path.key(key).key("ratioTo"), format!("`{key}` is counted over a time: it has no value before it"));
+    }
 }
 
 fn time(time: &Time, step: &Step, path: &Path, findings: &mut Findings<'_>) {
