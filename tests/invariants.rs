@@ -234,7 +234,7 @@ fn each_is_found_broken_when_just_that_is_changed() {
     }
 }
 
-/// What is kept is of the moment, and a bounded part of the past: ten times the run costs no more memory, and little time.
+/// A run tells some hundred events a second. What is kept must not make the later ones dearer: measured, 20 µs each in a debug build.
 #[test]
 fn a_long_run_is_heard_in_no_time() {
     let told = recorded();
@@ -247,7 +247,7 @@ fn a_long_run_is_heard_in_no_time() {
             heard += 1;
         }
     }
-    // a debug build on a busy machine; a run tells some hundred events a second
+    // a hundred times of what was measured: the machine may be busy
     let each = Stamp::now().since(began) / heard;
     assert!(each < Duration::from_millis(2), "{each:?} an event");
 }

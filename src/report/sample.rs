@@ -78,6 +78,12 @@ pub(super) fn seen(told: &Told) -> Stamp {
 }
 
 fn etcd(sample: &EtcdSample) -> String {
+    let errors = sample.status.as_ref().map(|status| status.errors.join(", ")).filter(|errors| !errors.is_empty());
+    let reports = errors.map(|errors| format!("; it reports {}", errors.trim_end())).unwrap_or_default();
+    looks(sample) + &reports
+}
+
+fn looks(sample: &EtcdSample) -> String {
     match (&sample.members, &sample.status, &sample.error) {
         (Some(members), _, _) => format!("lists {}", list(members)),
         (None, Some(status), _) if status.learner => format!("answers as a learner, term {}", status.term),

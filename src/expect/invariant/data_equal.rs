@@ -9,10 +9,13 @@ use crate::event::{Event, Notice, Told};
 /// So many revisions are kept.
 const REVISIONS: usize = 16;
 
-/// What nodes said of each revision.
+/// A node, its hash, and the event that shows it.
+type Answer = (String, u32, u64);
+
+/// What nodes said of each revision, and with which one compacted.
 #[derive(Default)]
 pub(super) struct DataEqual {
-    said: BTreeMap<(u64, u64), Vec<(String, u32, u64)>>,
+    said: BTreeMap<(u64, u64), Vec<Answer>>,
     /// Pairs whose hashes differed the last time: a compaction that was under way shows in one round only.
     doubt: BTreeSet<(String, String)>,
     equal: u64,

@@ -26,20 +26,15 @@ pub(super) struct Endpoints {
 
 impl Rule for Endpoints {
     fn hear(&mut self, told: &Told, view: &View) -> Option<Shown> {
-        match &told.event {
-            Event::Proxied { node, call } => {
-                (self.calls, self.last) = (self.calls + 1, told.seq);
-                if call.method != OF_ANYBODY && !self.voters.is_empty() && self.stranger(call) {
-                    self.open.push((node.clone(), call.clone(), told.seq));
-                }
-                None
+        if let Event::Proxied { node, call } = &told.event {
+            (self.calls, self.last) = (self.calls + 1, told.seq);
+            if call.method != OF_ANYBODY && !self.voters.is_empty() && self.stranger(call) {
+                self.open.push((node.clone(), call.clone(), told.seq));
             }
-            Event::Etcd { .. } => {
-                self.keep(view);
-                self.settle(view.now)
-            }
-            _ => None,
         }
+        let Event::Etcd { .. } = &told.event else { return None };
+        self.keep(view);
+        self.settle(view.now)
     }
 
     fn end(&self, _: &View) -> End {

@@ -89,8 +89,9 @@ impl InitialCluster {
                 continue;
             };
             // a repeated join finds its entry there, and takes the list of that moment
-            let wrong = check(&manifest, &add.list, address.map(|a| a.to_string()))
-                .filter(|_| check(&manifest, &list.value, address.map(|a| a.to_string())).is_some());
+            let own = address.map(|address| address.to_string());
+            let wrong = |list: &[Member]| check(&manifest, list, own.as_deref());
+            let wrong = wrong(&add.list).filter(|_| wrong(&list.value).is_some());
             let shows = [manifest.seq, add.seq];
             match wrong {
                 None if self.equal.len() < MOST => {
@@ -110,14 +111,14 @@ impl InitialCluster {
 }
 
 /// What is wrong with a manifest beside a list.
-fn check(manifest: &Manifest, list: &[Member], own: Option<String>) -> Option<String> {
+fn check(manifest: &Manifest, list: &[Member], own: Option<&str>) -> Option<String> {
     let parts: Vec<(&str, &str)> = manifest.entries.iter().map(|entry| entry.split_once('=').unwrap_or(("", entry))).collect();
     let said = manifest.entries.join(",");
     let names_said: BTreeSet<&str> = parts.iter().map(|(name, _)| *name).collect();
     if names_said.contains("") || names_said.len() != parts.len() {
         return Some(format!("not each entry of {said} has a name of its own"));
     }
-    let named = |(name, url): &(&str, &str)| own.as_ref().is_none_or(|own| !url.contains(&format!("//{own}:")) || *name == manifest.node);
+    let named = |(name, url): &(&str, &str)| own.is_none_or(|own| !url.contains(&format!("//{own}:")) || *name == manifest.node);
     if !parts.iter().all(named) {
         return Some(format!("its own entry in {said} has another name"));
     }

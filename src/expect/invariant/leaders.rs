@@ -55,13 +55,11 @@ impl Rule for OneLeader {
     }
 
     fn end(&self, _: &View) -> End {
-        match self.terms.len() {
-            0 => End::Unseen(format!("no member named a leader for {}", human(SURE))),
-            _ => {
-                let terms: Vec<String> = self.terms.iter().map(|(term, (leader, ..))| format!("{leader} in term {term}")).collect();
-                End::Held(Shown::new(terms.join(", "), self.terms.values().map(|(.., seq)| *seq).collect::<Vec<_>>()))
-            }
+        if self.terms.is_empty() {
+            return End::Unseen(format!("no member named a leader for {}", human(SURE)));
         }
+        let terms: Vec<String> = self.terms.iter().map(|(term, (leader, ..))| format!("{leader} in term {term}")).collect();
+        End::Held(Shown::new(terms.join(", "), self.terms.values().map(|(.., seq)| *seq).collect::<Vec<_>>()))
     }
 }
 

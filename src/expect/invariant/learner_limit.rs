@@ -8,7 +8,7 @@ use super::view::{View, names};
 use crate::event::{Event, MemberId, Moment, Told};
 use crate::sys::clock::{Stamp, human};
 
-/// etcd's default (`--max-learners`; `DefaultMaxLearners` in `server/etcdserver/api/membership/cluster.go`).
+/// etcd's default (`--max-learners`; `membership.DefaultMaxLearners`).
 const LIMIT: usize = 1;
 /// So many slots are told one by one.
 const MOST: usize = 12;

@@ -31,10 +31,8 @@ impl Rule for Started {
             let (who, waits, since) = clock(member, first, view);
             let age = sample.seen.since(since);
             if !waits && age >= WITHIN {
-                return Some(Shown::new(
-                    format!("member {} of {who} is without a name {} after its join ended", member.id, human(age)),
-                    [seq, told.seq],
-                ));
+                let saw = format!("member {} of {who} is without a name, and no join of it has run for {}", member.id, human(age));
+                return Some(Shown::new(saw, [seq, told.seq]));
             }
         }
         None
@@ -51,14 +49,12 @@ impl Rule for Started {
 
 /// Whose member it is, whether its join still runs, and since when there is none.
 fn clock(member: &Member, first: Stamp, view: &View) -> (String, bool, Stamp) {
-    let node = view.node_of(member).and_then(|name| Some((name, view.nodes.get(name)?)));
-    match node {
-        Some((name, node)) => (name.to_owned(), node.joining, node.joined.map_or(first, |joined| joined.max(first))),
-        None => {
-            let joined = view.nodes.values().filter_map(|node| node.joined).max();
-            (member.peer_urls.join(" "), view.nodes.values().any(|node| node.joining), joined.map_or(first, |joined| joined.max(first)))
-        }
+    let later = |joined: Option<Stamp>| joined.map_or(first, |joined| joined.max(first));
+    if let Some((name, node)) = view.node_of(member).and_then(|name| Some((name, view.nodes.get(name)?))) {
+        return (name.to_owned(), node.joining, later(node.joined));
     }
+    let joined = view.nodes.values().filter_map(|node| node.joined).max();
+    (member.peer_urls.join(" "), view.nodes.values().any(|node| node.joining), later(joined))
 }
 
 #[cfg(test)]
@@ -80,7 +76,7 @@ mod tests {
         let tale = tale.ends(2, Some(1), Some("etcd-join: timed out")).wait(9_000).adds(1, 2);
         assert_eq!(tale.clone().judged(ONE).0, Verdict::Undecided, "there is time yet");
         let (verdict, saw) = tale.wait(1_500).adds(1, 2).judged(ONE);
-        assert_eq!((verdict, saw.as_str()), (Verdict::Fail, "member 2 of cp-2 is without a name 10.5s after its join ended"));
+        assert_eq!((verdict, saw.as_str()), (Verdict::Fail, "member 2 of cp-2 is without a name, and no join of it has run for 10.5s"));
     }
 
     #[test]

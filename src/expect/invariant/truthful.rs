@@ -43,21 +43,26 @@ impl Rule for Truthful {
     fn hear(&mut self, told: &Told, view: &View) -> Option<Shown> {
         let claim = |node: &String, joined| Claim { node: node.clone(), joined, at: told.at, seq: told.seq };
         let has_member = |node: &String| view.nodes.get(node).is_some_and(|node| node.has_member);
-        match &told.event {
-            Event::Worked { work: Work::Join, on, .. } if has_member(on) => {
-                self.open.push(claim(on, true));
-                return self.look(view);
-            }
-            Event::KubeadmFinished { node, code, .. } if *code != Some(0) && has_member(node) => {
-                // the view has heard it already
-                if view.nodes.get(node).is_some_and(|node| node.joined == Some(told.at)) {
-                    self.open.push(claim(node, false));
-                }
-            }
-            // whoever is made anew or taken out owes nothing any more
-            Event::KubeadmStarted { node, .. } => self.open.retain(|claim| claim.node != *node),
-            Event::Etcd { .. } => return self.look(view),
-            _ => {}
+        if let Event::Worked { work: Work::Join, on, .. } = &told.event
+            && has_member(on)
+        {
+            self.open.push(claim(on, true));
+            return self.look(view);
+        }
+        // the view has heard it already
+        let of_a_join = |node: &String| has_member(node) && view.nodes.get(node).is_some_and(|node| node.joined == Some(told.at));
+        if let Event::KubeadmFinished { node, code, .. } = &told.event
+            && *code != Some(0)
+            && of_a_join(node)
+        {
+            self.open.push(claim(node, false));
+        }
+        // whoever is made anew or taken out owes nothing any more
+        if let Event::KubeadmStarted { node, .. } = &told.event {
+            self.open.retain(|claim| claim.node != *node);
+        }
+        if let Event::Etcd { .. } = &told.event {
+            return self.look(view);
         }
         None
     }
@@ -108,7 +113,7 @@ impl Truthful {
 
 fn joined(claim: &Claim, view: &View) -> Look {
     let node = view.nodes.get(&claim.node);
-    let own = node.and_then(|node| view.fresh(&node.status)).filter(|status| !status.value.learner);
+    let own = node.and_then(|node| view.fresh(node.status.as_ref())).filter(|status| !status.value.learner);
     let entry = view.latest().and_then(|list| Some((list, list.value.iter().find(|member| member.name == claim.node)?)));
     match (own, entry) {
         (Some(own), Some((list, member))) if !member.learner && member.id == own.value.id => {

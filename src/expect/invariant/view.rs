@@ -134,14 +134,14 @@ impl View {
     }
 
     /// What holds now, where it was said lately.
-    pub(super) fn fresh<'a, T>(&self, held: &'a Option<Held<T>>) -> Option<&'a Held<T>> {
-        held.as_ref().filter(|held| self.now.since(held.last) <= FRESH)
+    pub(super) fn fresh<'a, T>(&self, held: Option<&'a Held<T>>) -> Option<&'a Held<T>> {
+        held.filter(|held| self.now.since(held.last) <= FRESH)
     }
 
     /// Nodes whose members answer as voters, each with its list and status.
     pub(super) fn voters(&self) -> impl Iterator<Item = (&str, &Held<Vec<Member>>, &Held<MemberStatus>)> {
         self.nodes.iter().filter_map(move |(name, node)| {
-            let (list, status) = (self.fresh(&node.list)?, self.fresh(&node.status)?);
+            let (list, status) = (self.fresh(node.list.as_ref())?, self.fresh(node.status.as_ref())?);
             (!status.value.learner).then_some((name.as_str(), list, status))
         })
     }

@@ -32,14 +32,11 @@ pub(super) struct WriteGap {
 
 impl Rule for WriteGap {
     fn hear(&mut self, told: &Told, view: &View) -> Option<Shown> {
-        match &told.event {
-            Event::Etcd { .. } => {
-                self.quorum(view);
-                None
-            }
-            Event::Called { call } if call.op == Op::Write => self.call(call, told.seq, view),
-            _ => None,
+        if let Event::Etcd { .. } = &told.event {
+            self.quorum(view);
         }
+        let Event::Called { call } = &told.event else { return None };
+        if call.op == Op::Write { self.call(call, told.seq, view) } else { None }
     }
 
     fn end(&self, _: &View) -> End {
