@@ -73,11 +73,14 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
             | Step::Export(_)
             | Step::Restart(_)
             | Step::Reset(_)
+            | Step::Fault(_)
+            | Step::Heal(_)
             | Step::Expect => beside(task, world, part).await,
         })
         .await
     };
     let came = faults::under(armed, &whole, &stop, work).await;
+    let came = faults::healed(task, world, came).await;
     let ended = end(task, world, came, clock, &stop, known).await;
     Ended { undecided: ended.undecided | inner.undecided, known: ended.known | inner.known, ..ended }
 }
@@ -92,6 +95,7 @@ pub(super) async fn run_beside(task: &PlannedTask, world: &World, stop: &Stop, k
     };
     let work = async |part: &Stop| limited(task, part, async |part| beside(task, world, part).await).await;
     let came = faults::under(armed, &world.faults, &stop, work).await;
+    let came = faults::healed(task, world, came).await;
     end(task, world, came, clock, &stop, known).await
 }
 
@@ -239,6 +243,9 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
         Step::Export(export) => step::export(world, export, stop).await,
         Step::Restart(restart) => step::restart(world, restart, stop).await,
         Step::Reset(reset) => step::reset(world, reset, stop).await,
+        Step::Fault(fault) => faults::stand(task, fault, world, stop).await,
+        // it is healed behind the step, as all faults are
+        Step::Heal(_) => Ok(()),
         Step::Expect => Ok(()),
         Step::Create | Step::Init | Step::Scale(_) | Step::Delete | Step::Group { .. } => {
             Err(StepError::NotInGroup { step: task.step.word() })

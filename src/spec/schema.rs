@@ -6,8 +6,10 @@ use serde_json::{Map, Value, json};
 use super::workflow::Workflow;
 
 /// Keys of a task that are steps.
-const STEPS: [&str; 14] =
-    ["cmd", "create", "init", "join", "exec", "copy", "wait", "group", "export", "restart", "reset", "scale", "delete", "import"];
+const STEPS: [&str; 16] = [
+    "cmd", "create", "init", "join", "exec", "copy", "wait", "group", "export", "restart", "reset", "scale", "fault", "heal", "delete",
+    "import",
+];
 
 /// The schema as a file: JSON with a line feed at its end.
 pub fn schema_text() -> String {

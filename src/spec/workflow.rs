@@ -96,6 +96,10 @@ pub struct Task {
     pub reset: Option<Reset>,
     /// Step: grow or shrink the cluster to a number of nodes.
     pub scale: Option<Scale>,
+    /// Step: something is broken from here on, until a task with `heal` names it, or everything is removed.
+    pub fault: Option<Fault>,
+    /// Step: ends the fault of this id, and judges it.
+    pub heal: Option<String>,
     /// Step: remove everything.
     pub delete: Option<Nothing>,
     /// What is expected after the step; a step of its own when there is no other.

@@ -18,7 +18,16 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         Step::Wait(wait) => self::wait(wait, &own, nodes, findings),
         Step::Restart(restart) => self::restart(restart, &own, nodes, findings),
         Step::Reset(reset) => drop(look_up(&reset.nodes, nodes, Empty::Allowed(reset.allow_empty), &own.key("nodes"), findings)),
-        Step::Cmd(_) | Step::Create | Step::Init | Step::Group { .. } | Step::Export(_) | Step::Scale(_) | Step::Delete | Step::Expect => {}
+        Step::Fault(fault) => faults::standing(fault, &own, nodes, findings),
+        Step::Cmd(_)
+        | Step::Create
+        | Step::Init
+        | Step::Group { .. }
+        | Step::Export(_)
+        | Step::Scale(_)
+        | Step::Heal(_)
+        | Step::Delete
+        | Step::Expect => {}
     }
     faults::check(task, path, nodes, findings);
     expectations(task, &path.key("expect"), nodes, inited, findings);
@@ -148,6 +157,8 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         | Step::Restart(_)
         | Step::Reset(_)
         | Step::Scale(_)
+        | Step::Fault(_)
+        | Step::Heal(_)
         | Step::Expect => {
             // of an `expect` alone its turn is told already
             if !inited && task.step != Step::Expect {

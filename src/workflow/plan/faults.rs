@@ -9,7 +9,9 @@ use crate::spec::{Action, Fault, Selector, Trigger, Until, Victim};
 /// Looks at the faults of one task.
 pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
     let list = path.key("faults");
-    if !task.faults.is_empty() && matches!(task.step, Step::Create | Step::Delete | Step::Expect | Step::Export(_)) {
+    if !task.faults.is_empty()
+        && matches!(task.step, Step::Create | Step::Delete | Step::Expect | Step::Export(_) | Step::Fault(_) | Step::Heal(_))
+    {
         let what = format!("nothing can be disturbed while `{}` runs", task.step.word());
         findings.wrong_with(&list, what, "a fault lives in the step that it disturbs: init, join, reset, restart, scale, exec, cmd, wait");
     }
@@ -28,6 +30,20 @@ pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &m
             findings.wrong_with(&path, what, "one of them would hide the other: give them other moments, or leave one out");
         }
     }
+}
+
+/// Looks at a fault that is a task of its own.
+pub(super) fn standing(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    if fault.id.trim().is_empty() {
+        findings.wrong(&path.key("id"), "the fault's id is empty");
+    }
+    if fault.until == Until::RunEnd {
+        findings.wrong_with(&path.key("until"), "it lasts until it is healed, or everything is removed", "leave `until` out");
+    }
+    if fault.on != Trigger::default() {
+        trigger(&fault.on, &path.key("on"), nodes, findings);
+    }
+    action(fault, &path.key("do"), nodes, findings);
 }
 
 /// Does anything in this step set the fault off, and does its end come?

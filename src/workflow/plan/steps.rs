@@ -94,6 +94,8 @@ impl Planner<'_> {
             ("restart", task.restart.is_some()),
             ("reset", task.reset.is_some()),
             ("scale", task.scale.is_some()),
+            ("fault", task.fault.is_some()),
+            ("heal", task.heal.is_some()),
             ("delete", task.delete.is_some()),
         ]
         .into_iter()
@@ -113,7 +115,8 @@ impl Planner<'_> {
             ([_], _) => self.only_step(task, path, findings),
             ([], Some(_)) => Some(Step::Expect),
             ([], None) => {
-                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, delete, or expect alone";
+                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, fault, heal, delete, or \
+                             expect alone";
                 findings.wrong_with(path, "this task has no step", format!("give it one of: {steps}"));
                 None
             }
@@ -169,6 +172,8 @@ impl Planner<'_> {
             task.export.clone().map(Step::Export),
             task.restart.clone().map(Step::Restart),
             task.reset.clone().map(Step::Reset),
+            task.fault.clone().map(Step::Fault),
+            task.heal.clone().map(Step::Heal),
             task.scale.clone().map(Step::Scale),
             task.delete.as_ref().map(|_| Step::Delete),
         ];

@@ -38,6 +38,10 @@ pub enum Step {
     Reset(Reset),
     /// Grow or shrink the cluster.
     Scale(Scale),
+    /// Break something from here on.
+    Fault(Fault),
+    /// End the fault of this id.
+    Heal(String),
     /// Remove everything.
     Delete,
     /// Nothing but its expectations.
@@ -60,6 +64,8 @@ impl Step {
             Self::Restart(_) => "restart",
             Self::Reset(_) => "reset",
             Self::Scale(_) => "scale",
+            Self::Fault(_) => "fault",
+            Self::Heal(_) => "heal",
             Self::Delete => "delete",
             Self::Expect => "expect",
         }

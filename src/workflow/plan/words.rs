@@ -2,7 +2,7 @@
 
 use super::types::{PlannedTask, Step, Transfer};
 use crate::event::TaskPlan;
-use crate::spec::{Exec, Fault, Join, Order, Restart, Scale, Wait};
+use crate::spec::{Exec, Fault, Join, Order, Restart, Scale, Trigger, Wait};
 
 /// What a step does, in one line.
 pub fn describe(step: &Step) -> String {
@@ -23,9 +23,19 @@ pub fn describe(step: &Step) -> String {
         Step::Restart(restart) => describe_restart(restart),
         Step::Reset(reset) => format!("kubeadm reset of {}", reset.nodes),
         Step::Scale(scale) => describe_scale(scale),
+        Step::Fault(fault) => format!("break {}", describe_standing(fault)),
+        Step::Heal(id) => format!("end the fault {id:?}"),
         Step::Delete => "remove everything".into(),
         Step::Expect => "look".into(),
     }
+}
+
+/// A fault that has no step to end with.
+fn describe_standing(fault: &Fault) -> String {
+    let all = describe_fault(fault);
+    let at_once = fault.on == Trigger::default();
+    let all = if at_once { all.replacen(": on : ", ": at once: ", 1) } else { all };
+    all.strip_suffix(", until step-end").map_or(all.clone(), |all| format!("{all}, until it is healed"))
 }
 
 /// What a fault does, and when: its own keys and values.
