@@ -17,7 +17,7 @@ use super::proxies::{Met, Proxies, Proxy};
 use super::trigger::{Awaited, Watch};
 use crate::agent::{Act, Call, Disturb, Said};
 use crate::cluster::Cluster;
-use crate::event::{Bus, Event, FaultMoment, Judgement};
+use crate::event::{Bus, Event, FaultMoment, Judgement, Verdict};
 use crate::node::{Node, Role};
 use crate::spec::{Fault, Selector, Side, Until};
 
@@ -267,9 +267,15 @@ impl Armed {
                 judgements.push(judgement);
             }
         };
-        if timeout(HEAL, all).await.is_err() {
-            let text = format!("faults could not all be undone in time on {}", names(&self.ground.cluster.nodes));
-            self.ground.events.tell(Event::Warning { text });
+        let hard = self.ground.hard.clone();
+        tokio::select! {
+            _ = timeout(HEAL, all) => {}
+            () = hard.cancelled() => {}
+        }
+        if judgements.len() < self.count {
+            let wanted = format!("{} faults come to an end", self.count);
+            let saw = format!("{} did in time on {}", judgements.len(), names(&self.ground.cluster.nodes));
+            judgements.push(Judgement { name: "faults".into(), verdict: Verdict::Undecided, wanted, saw, evidence: Vec::new() });
         }
         if self.outlive {
             faults.kept.lock().await.push(Kept { armed: self, standing: None });

@@ -41,9 +41,10 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
     let clock = begin(task, world);
     let mut inner = group::Seen::default();
     // what is broken must be there: `init` makes it where no task did
-    let made = match &task.step {
-        Step::Init if !task.faults.is_empty() && world.cluster.is_none() => step::create(world, &stop).await.map(drop),
-        _ => Ok(()),
+    let made = if task.step == Step::Init && !task.faults.is_empty() && world.cluster.is_none() {
+        step::create(world, &stop).await.map(drop)
+    } else {
+        Ok(())
     };
     let armed = match made {
         Ok(()) => faults::arm(task, world, &stop).await,
@@ -244,9 +245,8 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
         Step::Restart(restart) => step::restart(world, restart, stop).await,
         Step::Reset(reset) => step::reset(world, reset, stop).await,
         Step::Fault(fault) => faults::stand(task, fault, world, stop).await,
-        // it is healed behind the step, as all faults are
-        Step::Heal(_) => Ok(()),
-        Step::Expect => Ok(()),
+        // a fault is healed behind the step, as all are
+        Step::Heal(_) | Step::Expect => Ok(()),
         Step::Create | Step::Init | Step::Scale(_) | Step::Delete | Step::Group { .. } => {
             Err(StepError::NotInGroup { step: task.step.word() })
         }

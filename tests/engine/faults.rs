@@ -34,18 +34,18 @@ fn moments(ran: &Ran, name: &str) -> Vec<&'static str> {
         FaultMoment::Failed { .. } => "failed",
         FaultMoment::NotApplicable { .. } => "not applicable",
     };
-    let of = |event: &Event| match event {
-        Event::Fault { id, moment, .. } if id == name => Some(word(moment)),
-        _ => None,
+    let of = |event: &Event| {
+        let Event::Fault { id, moment, .. } = event else { return None };
+        (id == name).then(|| word(moment))
     };
     ran.events.iter().filter_map(of).collect()
 }
 
 /// The verdict on a name, and what was seen.
 fn verdict(ran: &Ran, name: &str) -> (Verdict, String) {
-    let of = |event: &Event| match event {
-        Event::Judged { judgement, .. } if judgement.name == name => Some((judgement.verdict, judgement.saw.clone())),
-        _ => None,
+    let of = |event: &Event| {
+        let Event::Judged { judgement, .. } = event else { return None };
+        (judgement.name == name).then(|| (judgement.verdict, judgement.saw.clone()))
     };
     ran.events.iter().find_map(of).unwrap_or_else(|| panic!("{name} was not judged: {}", ran.told()))
 }

@@ -53,14 +53,13 @@ fn turn(task: &PlannedTask, fault: &Fault, path: &Path, findings: &mut Findings<
     let own = matches!(task.step, Step::Exec(_) | Step::Cmd(_));
     if fault.on.call.is_some() {
         let on = path.key("on").key("call");
-        match task.step {
-            Step::Init => findings.wrong(&on, "`kubeadm init` calls no etcd: this never sets the fault off"),
-            Step::Scale(_) => {
-                let help = "make the nodes with the cluster, and `join` them";
-                findings.wrong_with(&on, "`scale` makes its nodes itself: no proxy is in them before their kubeadm runs", help);
-            }
-            _ if !kubeadm && !own => findings.wrong(&on, format!("no kubeadm runs while `{word}` does: this never sets the fault off")),
-            _ => {}
+        if task.step == Step::Init {
+            findings.wrong(&on, "`kubeadm init` calls no etcd: this never sets the fault off");
+        } else if matches!(task.step, Step::Scale(_)) {
+            let help = "make the nodes with the cluster, and `join` them";
+            findings.wrong_with(&on, "`scale` makes its nodes itself: no proxy is in them before their kubeadm runs", help);
+        } else if !kubeadm && !own {
+            findings.wrong(&on, format!("no kubeadm runs while `{word}` does: this never sets the fault off"));
         }
     }
     if fault.on.phase.is_some() && !kubeadm {

@@ -172,7 +172,7 @@ impl Planner<'_> {
             task.export.clone().map(Step::Export),
             task.restart.clone().map(Step::Restart),
             task.reset.clone().map(Step::Reset),
-            task.fault.clone().map(Step::Fault),
+            task.fault.clone().map(|fault| Step::Fault(Box::new(fault))),
             task.heal.clone().map(Step::Heal),
             task.scale.clone().map(Step::Scale),
             task.delete.as_ref().map(|_| Step::Delete),

@@ -39,7 +39,7 @@ pub enum Step {
     /// Grow or shrink the cluster.
     Scale(Scale),
     /// Break something from here on.
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// End the fault of this id.
     Heal(String),
     /// Remove everything.
