@@ -17,7 +17,7 @@ use super::proxies::{Met, Proxies, Proxy};
 use super::trigger::{Awaited, Watch};
 use crate::agent::{Act, Call, Disturb, Said};
 use crate::cluster::Cluster;
-use crate::event::{Bus, Event, FaultMoment, Judgement};
+use crate::event::{Bus, Event, FaultMoment, Judgement, Verdict};
 use crate::node::{Node, Role};
 use crate::spec::{Fault, Selector, Side, Until};
 
@@ -30,7 +30,13 @@ const ASK: Duration = Duration::from_secs(3);
 #[derive(Clone, Default)]
 pub struct Faults {
     proxies: Proxies,
-    kept: Arc<tokio::sync::Mutex<Vec<Armed>>>,
+    kept: Arc<tokio::sync::Mutex<Vec<Kept>>>,
+}
+
+struct Kept {
+    armed: Armed,
+    /// Its id, and the task's name, of a fault that is a task of its own.
+    standing: Option<(String, String)>,
 }
 
 /// Faults that wait or are at work. Healed by [`Armed::heal`]; dropped, what they have done stays.
@@ -93,19 +99,35 @@ impl Faults {
         Ok(armed)
     }
 
-    /// Keeps faults that end with the run.
-    async fn keep(&self, armed: Armed) {
-        self.kept.lock().await.push(armed);
+    /// Keeps a fault that lasts until it is healed: its id, and its task's name.
+    pub async fn stand(&self, armed: Armed, id: &str, task: &str) {
+        self.kept.lock().await.push(Kept { armed, standing: Some((id.to_owned(), task.to_owned())) });
     }
 
-    /// Ends what has outlived its task; what could not be undone.
-    pub async fn end(&self) -> Vec<String> {
-        let mut left = Vec::new();
-        for mut armed in std::mem::take(&mut *self.kept.lock().await) {
-            armed.run_end.cancel();
-            left.extend(armed.finish().await);
+    /// Ends the fault of this id, and says what it came to.
+    pub async fn heal(&self, id: &str) -> Vec<Judgement> {
+        let mut kept = self.kept.lock().await;
+        let at = kept.iter().position(|kept| kept.standing.as_ref().is_some_and(|(other, _)| other == id));
+        let Some(Kept { armed, .. }) = at.map(|at| kept.remove(at)) else { return Vec::new() };
+        drop(kept);
+        armed.heal(self).await
+    }
+
+    /// Ends what has outlived its task: what could not be undone, and of faults that no task has healed what they came to, with the
+    /// number and name of their task.
+    pub async fn end(&self) -> (Vec<String>, Vec<(usize, String, Judgement)>) {
+        let (mut left, mut judged) = (Vec::new(), Vec::new());
+        let all = std::mem::take(&mut *self.kept.lock().await);
+        for Kept { mut armed, standing } in all {
+            if let Some((_, task)) = standing {
+                let index = armed.ground.index;
+                judged.extend(armed.heal(self).await.into_iter().map(|judgement| (index, task.clone(), judgement)));
+            } else {
+                armed.run_end.cancel();
+                left.extend(armed.finish().await);
+            }
         }
-        left
+        (left, judged)
     }
 }
 
@@ -245,12 +267,18 @@ impl Armed {
                 judgements.push(judgement);
             }
         };
-        if timeout(HEAL, all).await.is_err() {
-            let text = format!("faults could not all be undone in time on {}", names(&self.ground.cluster.nodes));
-            self.ground.events.tell(Event::Warning { text });
+        let hard = self.ground.hard.clone();
+        tokio::select! {
+            _ = timeout(HEAL, all) => {}
+            () = hard.cancelled() => {}
+        }
+        if judgements.len() < self.count {
+            let wanted = format!("{} faults come to an end", self.count);
+            let saw = format!("{} did in time on {}", judgements.len(), names(&self.ground.cluster.nodes));
+            judgements.push(Judgement { name: "faults".into(), verdict: Verdict::Undecided, wanted, saw, evidence: Vec::new() });
         }
         if self.outlive {
-            faults.keep(self).await;
+            faults.kept.lock().await.push(Kept { armed: self, standing: None });
             return judgements;
         }
         let left = self.finish().await;

@@ -1,8 +1,10 @@
 //! A step with its faults: armed before it, healed behind it, also when it fails, is stopped, or takes too long.
 
-use crate::event::{Judgement, Outcome};
+use std::time::Duration;
+
+use crate::event::{Event, FaultMoment, Judgement, Outcome};
 use crate::fault::{Armed, Faults};
-use crate::spec::{Fault, Join};
+use crate::spec::{Fault, Join, Span, Trigger};
 use crate::step::{StepError, World};
 use crate::sys::stop::Stop;
 use crate::workflow::{self, PlannedTask, Step};
@@ -16,6 +18,10 @@ pub(super) async fn arm(task: &PlannedTask, world: &World, stop: &Stop) -> Resul
     if task.faults.is_empty() && !watch {
         return Ok(None);
     }
+    Ok(Some(armed(task, &task.faults, watch, world, stop).await?))
+}
+
+async fn armed(task: &PlannedTask, faults: &[Fault], watch: bool, world: &World, stop: &Stop) -> Result<Armed, StepError> {
     let cluster = world.cluster()?;
     let on = (&cluster, &world.events);
     // its name is told beside its words
@@ -23,8 +29,43 @@ pub(super) async fn arm(task: &PlannedTask, world: &World, stop: &Stop) -> Resul
         let all = workflow::describe_fault(fault);
         all.strip_prefix(&format!("{}: ", fault.id)).unwrap_or(&all).to_owned()
     };
-    let armed = world.faults.arm(task.index, &task.faults, watch, on, words, &stop.hard).await?;
-    Ok(Some(armed))
+    Ok(world.faults.arm(task.index, faults, watch, on, words, &stop.hard).await?)
+}
+
+/// Breaks something until it is healed. One that is set off by no more than time is done when this returns.
+pub(super) async fn stand(task: &PlannedTask, fault: &Fault, world: &World, stop: &Stop) -> Result<(), StepError> {
+    let mut fault = fault.clone();
+    if fault.on == Trigger::default() {
+        fault.on.after = Some(Span(Duration::ZERO));
+    }
+    let mut told = world.events.subscribe();
+    let armed = armed(task, std::slice::from_ref(&fault), false, world, stop).await?;
+    world.faults.stand(armed, &fault.id, &task.name).await;
+    let over = async {
+        while let Some(told) = told.recv().await {
+            if let Event::Fault { id, moment, .. } = told.event
+                && id == fault.id
+                && !matches!(moment, FaultMoment::Armed)
+            {
+                return;
+            }
+        }
+    };
+    if fault.on.after.is_some() {
+        tokio::select! {
+            () = over => {}
+            () = stop.soft.cancelled() => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a task's own faults came to, and the one that it ends.
+pub(super) async fn healed(task: &PlannedTask, world: &World, (outcome, mut all): (Outcome, Vec<Judgement>)) -> (Outcome, Vec<Judgement>) {
+    if let Step::Heal(id) = &task.step {
+        all.extend(world.faults.heal(id).await);
+    }
+    (outcome, all)
 }
 
 /// Runs the step under its faults, and says what each fault came to.

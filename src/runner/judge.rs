@@ -11,8 +11,8 @@ use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
 use crate::event::{Event, Judgement, Member, Verdict, Work};
 use crate::expect::{self, Readiness, Window};
-use crate::observe::Observer;
-use crate::spec::{Expectations, Members, NodesReady, Pick, When};
+use crate::observe::{Observer, Record};
+use crate::spec::{Expectations, Joins, Members, NodesReady, Pick, When};
 use crate::step::World;
 use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
@@ -125,8 +125,7 @@ async fn seen(
     let record = observer.record();
     let name_of = |pick: &Pick| node_name(cluster, pick);
     if let Some(joins) = &wanted.joins {
-        let residues = residue::read(cluster, &record, window.from).await;
-        all.push(expect::joins(joins, &record, window, &residues, name_of));
+        all.push(joined(cluster, joins, &record, window, look, stop).await);
     }
     let leader = wanted.leader.as_ref().filter(|l| due("leader", l.when.as_ref()));
     all.extend(leader.map(|leader| expect::leader(leader, &record, window)));
@@ -143,6 +142,20 @@ async fn seen(
         all.extend(expect::logs(wanted, &logs::find(cluster, wanted, &record, window).await));
     }
     all
+}
+
+/// A member that was added may start, and have a name, some moments behind kubeadm's end.
+async fn joined(cluster: &Cluster, wanted: &Joins, record: &Record, window: Window, look: Look, stop: &Stop) -> Judgement {
+    let end = Instant::now() + look.limit(expect::SETTLE);
+    loop {
+        let residues = residue::read(cluster, record, window.from).await;
+        let judgement = expect::joins(wanted, record, window, &residues, |pick| node_name(cluster, pick));
+        let waits = matches!(wanted, Joins::These(these) if these.iter().any(|(_, end)| end.residue.is_some()));
+        if judgement.verdict == Verdict::Pass || !waits || Instant::now() + EVERY >= end || stop.soft.is_cancelled() {
+            return judgement;
+        }
+        sleep(EVERY).await;
+    }
 }
 
 /// Waits until the way of each node that joined is told to its end; the time up to then is the step's.

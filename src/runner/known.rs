@@ -51,7 +51,7 @@ fn judge_failure(entry: &KnownBad, task: &str, why: &[String], residues: &Residu
         });
         let all: Vec<String> = each.collect();
         let all = if all.is_empty() { "no join failed".to_owned() } else { all.join(", ") };
-        saw += &format!("; residue: {all}");
+        saw = format!("{saw}; residue: {all}");
     }
     judgement(entry, verdict, saw)
 }

@@ -65,8 +65,12 @@ fn words(residue: Residue) -> &'static str {
 fn repair(residue: Residue) -> &'static str {
     match residue {
         Residue::None => "join again",
-        Residue::UnnamedLearner => "`kubeadm reset` there, or `etcdctl member remove` from another member; until then nobody else can join",
-        Residue::NamedLearner => "`kubeadm reset` there; until then nobody else can join",
+        // seen with 1.36.3: reset finds its configuration by the Node object, which is not there yet, and removes no member then
+        Residue::UnnamedLearner => {
+            "`kubeadm reset` there and a join from the same address, which takes it over, or `etcdctl member remove`; until then \
+             no other node can join"
+        }
+        Residue::NamedLearner => "`kubeadm reset` there, or `etcdctl member remove`; until then no other node can join",
         Residue::Voter => "it counts for the quorum: `kubeadm reset` there, then join again",
     }
 }

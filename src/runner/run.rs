@@ -45,7 +45,7 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     }
     for task in &plan.tasks {
         if task.step == Step::Delete {
-            end_faults(world).await;
+            end_faults(world, &mut result).await;
         }
         let ended = match turn(task, world, &part, retain, ended_by.as_deref()) {
             Turn::Skip(reason) => task::skip(task, world, &reason),
@@ -67,7 +67,7 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
             result.failed = Some(task.name.clone());
         }
     }
-    end_faults(world).await;
+    end_faults(world, &mut result).await;
     // A workflow without a delete task, or whose delete task failed or never had its turn, leaves nothing behind either.
     if !retain && made {
         result.left = clean_up(world, stop).await.is_err();
@@ -83,10 +83,19 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     result
 }
 
-/// Undoes what lasts until the run's end.
-async fn end_faults(world: &World) {
-    for why in world.faults.end().await {
+/// Undoes what lasts until the run's end, and judges what no task has healed.
+async fn end_faults(world: &World, result: &mut CaseResult) {
+    let (left, judged) = world.faults.end().await;
+    for why in left {
         world.events.tell(Event::Warning { text: format!("a fault of an earlier task may not be undone: {why}") });
+    }
+    for (index, task, judgement) in judged {
+        match judgement.verdict {
+            Verdict::Fail => drop(result.failed.get_or_insert(task.clone())),
+            Verdict::Undecided => result.undecided = true,
+            Verdict::Pass | Verdict::Known => {}
+        }
+        world.events.tell(Event::Judged { index, task, judgement });
     }
 }
 
@@ -127,6 +136,8 @@ fn makes(step: &Step) -> bool {
         | Step::Advise(_)
         | Step::Reset(_)
         | Step::Member(_)
+        | Step::Fault(_)
+        | Step::Heal(_)
         | Step::Expect => false,
     }
 }

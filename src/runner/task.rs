@@ -41,9 +41,10 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
     let clock = begin(task, world);
     let mut inner = group::Seen::default();
     // what is broken must be there: `init` makes it where no task did
-    let made = match &task.step {
-        Step::Init if !task.faults.is_empty() && world.cluster.is_none() => step::create(world, &stop).await.map(drop),
-        _ => Ok(()),
+    let made = if task.step == Step::Init && !task.faults.is_empty() && world.cluster.is_none() {
+        step::create(world, &stop).await.map(drop)
+    } else {
+        Ok(())
     };
     let armed = match made {
         Ok(()) => faults::arm(task, world, &stop).await,
@@ -75,11 +76,14 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
             | Step::Reset(_)
             | Step::Advise(_)
             | Step::Member(_)
+            | Step::Fault(_)
+            | Step::Heal(_)
             | Step::Expect => beside(task, world, part).await,
         })
         .await
     };
     let came = faults::under(armed, &whole, &stop, work).await;
+    let came = faults::healed(task, world, came).await;
     let ended = end(task, world, came, clock, &stop, known).await;
     Ended { undecided: ended.undecided | inner.undecided, known: ended.known | inner.known, ..ended }
 }
@@ -94,6 +98,7 @@ pub(super) async fn run_beside(task: &PlannedTask, world: &World, stop: &Stop, k
     };
     let work = async |part: &Stop| limited(task, part, async |part| beside(task, world, part).await).await;
     let came = faults::under(armed, &world.faults, &stop, work).await;
+    let came = faults::healed(task, world, came).await;
     end(task, world, came, clock, &stop, known).await
 }
 
@@ -247,7 +252,9 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
         Step::Reset(reset) => step::reset(world, reset, stop).await,
         Step::Advise(advise) => step::advise(world, advise, stop).await,
         Step::Member(member) => step::member(world, member, task.limit, stop).await,
-        Step::Expect => Ok(()),
+        Step::Fault(fault) => faults::stand(task, fault, world, stop).await,
+        // a fault is healed behind the step, as all are
+        Step::Heal(_) | Step::Expect => Ok(()),
         Step::Create | Step::Init | Step::Scale(_) | Step::Delete | Step::Group { .. } => {
             Err(StepError::NotInGroup { step: task.step.word() })
         }

@@ -15,7 +15,8 @@ use super::unit::{Size, Span, as_text};
 pub struct Fault {
     /// Its name in events and verdicts.
     pub id: String,
-    /// What sets it off.
+    /// What sets it off; in a task of its own at once when not said.
+    #[serde(default)]
     pub on: Trigger,
     /// What it does; exactly one.
     #[serde(rename = "do")]

@@ -108,6 +108,10 @@ pub struct Task {
     pub advise: Option<Advise>,
     /// Step: a change to an etcd alone.
     pub member: Option<MemberStep>,
+    /// Step: something is broken from here on, until a task with `heal` names it, or everything is removed.
+    pub fault: Option<Fault>,
+    /// Step: ends the fault of this id, and judges it.
+    pub heal: Option<String>,
     /// Step: remove everything.
     pub delete: Option<Nothing>,
     /// What is expected after the step; a step of its own when there is no other.

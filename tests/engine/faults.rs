@@ -34,18 +34,18 @@ fn moments(ran: &Ran, name: &str) -> Vec<&'static str> {
         FaultMoment::Failed { .. } => "failed",
         FaultMoment::NotApplicable { .. } => "not applicable",
     };
-    let of = |event: &Event| match event {
-        Event::Fault { id, moment, .. } if id == name => Some(word(moment)),
-        _ => None,
+    let of = |event: &Event| {
+        let Event::Fault { id, moment, .. } = event else { return None };
+        (id == name).then(|| word(moment))
     };
     ran.events.iter().filter_map(of).collect()
 }
 
 /// The verdict on a name, and what was seen.
 fn verdict(ran: &Ran, name: &str) -> (Verdict, String) {
-    let of = |event: &Event| match event {
-        Event::Judged { judgement, .. } if judgement.name == name => Some((judgement.verdict, judgement.saw.clone())),
-        _ => None,
+    let of = |event: &Event| {
+        let Event::Judged { judgement, .. } = event else { return None };
+        (judgement.name == name).then(|| (judgement.verdict, judgement.saw.clone()))
     };
     ran.events.iter().find_map(of).unwrap_or_else(|| panic!("{name} was not judged: {}", ran.told()))
 }
@@ -228,4 +228,50 @@ async fn calls_are_watched_without_a_fault_where_the_join_says_so() {
     let ran = rig.run(&plan(text), "r1", &Stop::new()).await;
     assert_eq!(ran.outcome("join"), Outcome::Failed { reason: "the proxy of etcd's calls: it was killed".into() }, "it stood");
     clean(&rig, &ran);
+}
+
+/// A fault as a task of its own, a look, and what ends it.
+fn standing(fault: &str, end: &str) -> String {
+    format!(
+        "{{version: 2, cluster: {{name: one, controlPlanes: 2}}, tasks: [
+           {{name: init, init: {{}}}}, {{name: break, fault: {fault}}},
+           {{name: join, join: {{nodes: cp2}}}},
+           {end}{{name: delete, force: true, delete: {{}}}}]}}"
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_of_its_own_lasts_until_it_is_healed() {
+    let rig = Rig::new();
+    let text = standing("{id: cut, do: {partition: {from: cp2, to: first}}}", "{name: mend, heal: cut}, ");
+    let ran = rig.run(&plan(&text), "r1", &Stop::new()).await;
+    assert_eq!(moments(&ran, "cut"), ["armed", "done", "bit", "healed"]);
+    assert_eq!(verdict(&ran, "fault cut").0, Verdict::Pass);
+    let finished = |wanted: &str| {
+        let is = |event: &Event| matches!(event, Event::TaskFinished { name, .. } if name == wanted);
+        ran.events.iter().position(is).expect("told")
+    };
+    let moment = |is: fn(&FaultMoment) -> bool| {
+        ran.events.iter().position(|event| matches!(event, Event::Fault { moment, .. } if is(moment))).expect("told")
+    };
+    assert!(moment(|m| matches!(m, FaultMoment::Done { .. })) < finished("break"), "it is done when its task ends");
+    let healed = moment(|m| matches!(m, FaultMoment::Healed));
+    assert!(finished("join") < healed && healed < finished("mend"));
+    assert_eq!(ran.result.failed, None, "{}", ran.told());
+    clean(&rig, &ran);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_that_no_task_heals_ends_before_the_nodes_go_and_is_judged() {
+    for (fault, came) in [
+        ("{id: x, on: {call: MemberPromote}, do: {dropAnswer: {times: 1}}}", Verdict::Pass),
+        ("{id: x, on: {call: MemberRemove}, do: {dropAnswer: {times: 1}}}", Verdict::Fail),
+    ] {
+        let rig = Rig::new();
+        let ran = rig.run(&plan(&standing(fault, "")), "r1", &Stop::new()).await;
+        assert_eq!(verdict(&ran, "fault x").0, came, "{fault}");
+        assert_eq!(ran.result.failed.as_deref(), (came == Verdict::Fail).then_some("break"), "{fault}");
+        assert!(ran.outcome("join").passed(), "{fault}");
+        clean(&rig, &ran);
+    }
 }

@@ -43,9 +43,11 @@ pub(super) async fn remove() -> Result<(), String> {
 }
 
 async fn nft(rules: &str) -> Result<(), String> {
-    let told = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::NotFound => "there is no nft in this image, which leads kubeadm's calls to the proxy".to_owned(),
-        _ => format!("nft: {e}"),
+    let told = |e: std::io::Error| {
+        if e.kind() == std::io::ErrorKind::NotFound {
+            return "there is no nft in this image, which leads kubeadm's calls to the proxy".to_owned();
+        }
+        format!("nft: {e}")
     };
     let mut command = Command::new("nft");
     command.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);

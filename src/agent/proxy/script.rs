@@ -91,8 +91,9 @@ impl Script {
     /// Ends all of them.
     pub(super) fn clear(&self) {
         self.locked(|all| {
-            all.iter().for_each(|entry| entry.lifted.cancel());
-            all.clear();
+            for entry in all.drain(..) {
+                entry.lifted.cancel();
+            }
         });
     }
 

@@ -155,10 +155,9 @@ impl Between {
     }
 
     async fn disturbed(&mut self) -> (String, bool) {
-        match self.said().await {
-            Said::Disturbed { how, held, .. } => (how, held),
-            other => panic!("{other:?}"),
-        }
+        let said = self.said().await;
+        let Said::Disturbed { how, held, .. } = said else { panic!("{said:?}") };
+        (how, held)
     }
 }
 
@@ -267,7 +266,7 @@ async fn a_held_call_stands_still_on_its_side_until_it_is_let_go() {
         let (how, held) = between.disturbed().await;
         assert!(held, "{how}");
         assert_eq!(!between.etcd.seen().is_empty(), reached, "{at:?}: {how}");
-        assert!(timeout(Duration::from_secs(60), calls.join_next()).await.is_err(), "it stands still");
+        assert!(timeout(Duration::from_mins(1), calls.join_next()).await.is_err(), "it stands still");
         between.script.lift("held");
         let answer = timeout(LONG, calls.join_next()).await.expect("let go").expect("one").expect("no panic");
         assert_eq!(answer.expect("answered"), (10, Some("0".into())), "{at:?}");

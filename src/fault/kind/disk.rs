@@ -24,8 +24,8 @@ mkdir -p "$dir"
 mount -t tmpfs -o size=16m,mode=0700 joinder-full "$dir" 2>&1"#;
 const SAID: &str = "grep -hm1 'no space left on device' /var/log/pods/kube-system_etcd-*/etcd/*.log";
 /// What etcd has open goes with its process.
-const UNMOUNT: &str = r#"grep -q '^joinder-full ' /proc/mounts || exit 0
-umount -l /var/lib/etcd 2>&1"#;
+const UNMOUNT: &str = r"grep -q '^joinder-full ' /proc/mounts || exit 0
+umount -l /var/lib/etcd 2>&1";
 
 /// Nodes whose etcd has no room.
 pub(super) struct Full {

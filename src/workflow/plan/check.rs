@@ -20,7 +20,16 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         Step::Reset(reset) => drop(look_up(&reset.nodes, nodes, Empty::Allowed(reset.allow_empty), &own.key("nodes"), findings)),
         Step::Advise(advise) => self::advise(advise, &own, findings),
         Step::Member(member) => alone::member(member, &own, nodes, findings),
-        Step::Cmd(_) | Step::Create | Step::Init | Step::Group { .. } | Step::Export(_) | Step::Scale(_) | Step::Delete | Step::Expect => {}
+        Step::Fault(fault) => faults::standing(fault, &own, nodes, findings),
+        Step::Cmd(_)
+        | Step::Create
+        | Step::Init
+        | Step::Group { .. }
+        | Step::Export(_)
+        | Step::Scale(_)
+        | Step::Heal(_)
+        | Step::Delete
+        | Step::Expect => {}
     }
     faults::check(task, path, nodes, findings);
     expectations(task, &path.key("expect"), nodes, inited, findings);
@@ -161,6 +170,8 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         | Step::Scale(_)
         | Step::Advise(_)
         | Step::Member(_)
+        | Step::Fault(_)
+        | Step::Heal(_)
         | Step::Expect => {
             // of an `expect` alone its turn is told already
             if !inited && task.step != Step::Expect {

@@ -9,7 +9,9 @@ use crate::spec::{Action, Fault, Selector, Trigger, Until, Victim};
 /// Looks at the faults of one task.
 pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
     let list = path.key("faults");
-    if !task.faults.is_empty() && matches!(task.step, Step::Create | Step::Delete | Step::Expect | Step::Export(_)) {
+    if !task.faults.is_empty()
+        && matches!(task.step, Step::Create | Step::Delete | Step::Expect | Step::Export(_) | Step::Fault(_) | Step::Heal(_))
+    {
         let what = format!("nothing can be disturbed while `{}` runs", task.step.word());
         findings.wrong_with(&list, what, "a fault lives in the step that it disturbs: init, join, reset, restart, scale, exec, cmd, wait");
     }
@@ -30,6 +32,20 @@ pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &m
     }
 }
 
+/// Looks at a fault that is a task of its own.
+pub(super) fn standing(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    if fault.id.trim().is_empty() {
+        findings.wrong(&path.key("id"), "the fault's id is empty");
+    }
+    if fault.until == Until::RunEnd {
+        findings.wrong_with(&path.key("until"), "it lasts until it is healed, or everything is removed", "leave `until` out");
+    }
+    if fault.on != Trigger::default() {
+        trigger(&fault.on, &path.key("on"), nodes, findings);
+    }
+    action(fault, &path.key("do"), nodes, findings);
+}
+
 /// Does anything in this step set the fault off, and does its end come?
 fn turn(task: &PlannedTask, fault: &Fault, path: &Path, findings: &mut Findings<'_>) {
     let word = task.step.word();
@@ -37,14 +53,13 @@ fn turn(task: &PlannedTask, fault: &Fault, path: &Path, findings: &mut Findings<
     let own = matches!(task.step, Step::Exec(_) | Step::Cmd(_));
     if fault.on.call.is_some() {
         let on = path.key("on").key("call");
-        match task.step {
-            Step::Init => findings.wrong(&on, "`kubeadm init` calls no etcd: this never sets the fault off"),
-            Step::Scale(_) => {
-                let help = "make the nodes with the cluster, and `join` them";
-                findings.wrong_with(&on, "`scale` makes its nodes itself: no proxy is in them before their kubeadm runs", help);
-            }
-            _ if !kubeadm && !own => findings.wrong(&on, format!("no kubeadm runs while `{word}` does: this never sets the fault off")),
-            _ => {}
+        if task.step == Step::Init {
+            findings.wrong(&on, "`kubeadm init` calls no etcd: this never sets the fault off");
+        } else if matches!(task.step, Step::Scale(_)) {
+            let help = "make the nodes with the cluster, and `join` them";
+            findings.wrong_with(&on, "`scale` makes its nodes itself: no proxy is in them before their kubeadm runs", help);
+        } else if !kubeadm && !own {
+            findings.wrong(&on, format!("no kubeadm runs while `{word}` does: this never sets the fault off"));
         }
     }
     if fault.on.phase.is_some() && !kubeadm {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::file::Path;
+use super::super::file::{Path, suggestion};
+use super::check;
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up, short};
 use super::types::{PlannedTask, Step};
@@ -20,6 +21,8 @@ struct Flow {
     joined: BTreeSet<(Role, u8)>,
     /// Nodes that may have joined.
     tried: BTreeSet<(Role, u8)>,
+    /// Faults that last until they are healed.
+    standing: BTreeSet<String>,
 }
 
 /// Looks at all tasks in their order.
@@ -27,7 +30,8 @@ pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings
     let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
     let nodes =
         Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker), etcd: of(Role::Etcd) };
-    let mut flow = Flow { created: false, inited: false, nodes, joined: BTreeSet::new(), tried: BTreeSet::new() };
+    let mut flow =
+        Flow { created: false, inited: false, nodes, joined: BTreeSet::new(), tried: BTreeSet::new(), standing: BTreeSet::new() };
     for (path, task) in tasks {
         flow.take(task, path, findings);
         if let Step::Group { tasks, .. } = &task.step {
@@ -81,6 +85,13 @@ impl Flow {
                 needs(inited, "there is no Kubernetes by then", "`init`");
                 self.scale(scale, path, findings);
             }
+            Step::Fault(fault) => {
+                needs(created, "there is nothing to break by then", "`create` or `init`");
+                if !self.standing.insert(fault.id.clone()) {
+                    findings.wrong_with(&path.key("id"), format!("the fault {:?} is there already", fault.id), "`heal` it before");
+                }
+            }
+            Step::Heal(id) => self.heal(id, path, findings),
             Step::Wait(Wait { until: Some(State::ApiServer | State::Voter | State::Ready), nodes, .. }) => {
                 needs(inited, "there is no Kubernetes to wait for by then", "`init`");
                 if let (true, Some(selector)) = (inited, nodes) {
@@ -94,9 +105,23 @@ impl Flow {
             Step::Delete => {
                 (self.created, self.inited) = (false, false);
                 self.joined.clear();
+                self.standing.clear();
             }
             Step::Cmd(_) | Step::Wait(Wait { until: None, .. }) | Step::Group { .. } => {}
         }
+    }
+
+    /// Only what was broken by a task can be healed by one.
+    fn heal(&mut self, id: &str, path: &Path, findings: &mut Findings<'_>) {
+        if self.standing.remove(id) {
+            return;
+        }
+        let help = match suggestion(id, self.standing.iter().map(String::as_str)) {
+            Some(meant) => format!("is {meant:?} meant?"),
+            None if self.standing.is_empty() => "put a task with `fault` before it; what stands in `faults` ends by itself".to_owned(),
+            None => format!("there are: {}", self.standing.iter().cloned().collect::<Vec<_>>().join(", ")),
+        };
+        findings.wrong_with(path, format!("there is no fault {id:?} by then that could be ended"), help);
     }
 
     /// Nodes that joined before cannot join again, unless that may have failed or been disturbed.

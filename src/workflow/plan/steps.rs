@@ -96,6 +96,8 @@ impl Planner<'_> {
             ("scale", task.scale.is_some()),
             ("advise", task.advise.is_some()),
             ("member", task.member.is_some()),
+            ("fault", task.fault.is_some()),
+            ("heal", task.heal.is_some()),
             ("delete", task.delete.is_some()),
         ]
         .into_iter()
@@ -115,7 +117,8 @@ impl Planner<'_> {
             ([_], _) => self.only_step(task, path, findings),
             ([], Some(_)) => Some(Step::Expect),
             ([], None) => {
-                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, advise, member, delete, or expect alone";
+                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, advise, member, fault, heal, \
+                             delete, or expect alone";
                 findings.wrong_with(path, "this task has no step", format!("give it one of: {steps}"));
                 None
             }
@@ -171,6 +174,8 @@ impl Planner<'_> {
             task.export.clone().map(Step::Export),
             task.restart.clone().map(Step::Restart),
             task.reset.clone().map(Step::Reset),
+            task.fault.clone().map(|fault| Step::Fault(Box::new(fault))),
+            task.heal.clone().map(Step::Heal),
             task.scale.clone().map(Step::Scale),
             task.advise.clone().map(Step::Advise),
             task.member.clone().map(Step::Member),

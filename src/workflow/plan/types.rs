@@ -45,6 +45,10 @@ pub enum Step {
     Advise(Advise),
     /// Change an etcd alone.
     Member(MemberStep),
+    /// Break something from here on.
+    Fault(Box<Fault>),
+    /// End the fault of this id.
+    Heal(String),
     /// Remove everything.
     Delete,
     /// Nothing but its expectations.
@@ -69,6 +73,8 @@ impl Step {
             Self::Scale(_) => "scale",
             Self::Advise(_) => "advise",
             Self::Member(_) => "member",
+            Self::Fault(_) => "fault",
+            Self::Heal(_) => "heal",
             Self::Delete => "delete",
             Self::Expect => "expect",
         }

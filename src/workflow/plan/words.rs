@@ -3,7 +3,7 @@
 use super::types::{PlannedTask, Step, Transfer};
 use crate::cluster::EtcdAlone;
 use crate::event::TaskPlan;
-use crate::spec::{Ending, Exec, Fault, Join, MemberKind, MemberStep, Order, Restart, Scale, Span, Wait};
+use crate::spec::{Ending, Exec, Fault, Join, MemberKind, MemberStep, Order, Restart, Scale, Span, Trigger, Wait};
 
 /// What a step does, in one line; to an etcd alone where there is one.
 pub fn describe(step: &Step, etcd: Option<&EtcdAlone>) -> String {
@@ -32,9 +32,19 @@ pub fn describe(step: &Step, etcd: Option<&EtcdAlone>) -> String {
             format!("ask whether the next control plane may join, {} is wanted{because}", advise.is.as_str())
         }
         Step::Member(member) => describe_member(member),
+        Step::Fault(fault) => format!("break {}", describe_standing(fault)),
+        Step::Heal(id) => format!("end the fault {id:?}"),
         Step::Delete => "remove everything".into(),
         Step::Expect => "look".into(),
     }
+}
+
+/// A fault that has no step to end with.
+fn describe_standing(fault: &Fault) -> String {
+    let all = describe_fault(fault);
+    let at_once = fault.on == Trigger::default();
+    let all = if at_once { all.replacen(": on : ", ": at once: ", 1) } else { all };
+    all.strip_suffix(", until step-end").map_or(all.clone(), |all| format!("{all}, until it is healed"))
 }
 
 /// What a fault does, and when: its own keys and values.

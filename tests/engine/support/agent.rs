@@ -275,7 +275,9 @@ impl One {
                     std::mem::take(&mut nodes.disturbs).into_iter().partition(|held| held.node == self.node && held.disturb.key == key);
                 nodes.disturbs = left;
                 let gone: Vec<Disturbed> = gone;
-                gone.iter().for_each(|held| held.lifted.cancel());
+                for held in gone {
+                    held.lifted.cancel();
+                }
                 Said::Done
             }
             Call::Load { load } => self.load(&load).await,

@@ -1,0 +1,59 @@
+//! Faults on real clusters, by files that are shipped: a lost answer, and a kubeadm that is killed while its call stands still. As in
+//! `real_cluster.rs`, `JOINDER_REAL=1` says that an engine and a node image are there.
+
+#![expect(clippy::disallowed_methods, reason = "a test looks at the program from outside, by its environment")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use joinder::event::{EtcdCall, Event, Told};
+
+fn may_run() -> bool {
+    let real = std::env::var("JOINDER_REAL").is_ok_and(|v| v == "1");
+    let why = "did NOT run: JOINDER_REAL=1, which says that an engine and a node image are there, is not set";
+    assert!(real || !joinder::sys::env::in_ci(), "{why}");
+    if !real {
+        // past the test harness, which hides what passing tests print
+        let _ = writeln!(std::io::stderr(), "tests/real_faults.rs: {why}");
+    }
+    real
+}
+
+/// Runs a shipped file, which must pass; kubeadm's calls to etcd.
+fn calls_of(file: &str) -> Vec<EtcdCall> {
+    let binary = std::env::var("JOINDER_BIN").map_or_else(|_| env!("CARGO_BIN_EXE_joinder").into(), PathBuf::from);
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows").join(file);
+    let mut command = Command::new(binary);
+    command.arg("run").arg(&file).args(["--name", "real-faults", "--artifacts"]).arg(dir.path());
+    let output = command.output().expect("joinder starts");
+    assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
+    let events = std::fs::read_to_string(dir.path().join("events.jsonl")).expect("events");
+    let told = events.lines().filter_map(|line| serde_json::from_str::<Told>(line).ok());
+    told.filter_map(|told| if let Event::Proxied { call, .. } = told.event { Some(call) } else { None }).collect()
+}
+
+/// The middle one of the calls of this name that nothing was done to.
+fn median(calls: &[EtcdCall], method: &str) -> Duration {
+    let mut took: Vec<Duration> =
+        calls.iter().filter(|call| call.method == method && call.disturbed.is_none()).map(|call| call.ended.since(call.began)).collect();
+    took.sort();
+    took.get(took.len() / 2).copied().expect("a call")
+}
+
+#[test]
+fn a_lost_answer_and_a_kubeadm_that_is_killed_between_two_calls() {
+    if !may_run() {
+        return;
+    }
+    let calls = calls_of("bugs/promote-answer-lost.yaml");
+    let lost: Vec<&EtcdCall> = calls.iter().filter(|call| call.disturbed.is_some()).collect();
+    assert!(matches!(lost[..], [call] if call.method == "MemberPromote" && call.answered == Some(0)), "{lost:?}");
+    // how long kubeadm waits for what the proxy passes on, etcd's own time in it
+    let _ = writeln!(std::io::stderr(), "a MemberList through the proxy takes {:?}", median(&calls, "MemberList"));
+    let calls = calls_of("bugs/killed-at-add.yaml");
+    let held = calls.iter().find(|call| call.disturbed.is_some()).expect("the call that was held");
+    assert_eq!((held.method.as_str(), held.answered), ("MemberAdd", Some(0)));
+}
