@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::expect;
 use crate::image::default_versions;
-use crate::spec::Discovery;
+use crate::spec::{Discovery, Load};
 use crate::sys::clock::human;
 use crate::workflow::{self, Plan, PlannedTask, Step};
 
@@ -26,6 +26,7 @@ pub(super) fn describe(plan: &Plan) -> String {
         Discovery::Token => "token",
     };
     let _ = write!(text, "\n  Kubernetes {kubernetes}{etcd}{image}, discovery by {discovery}\n  nodes: {}{balancer}\n", nodes.join(" "));
+    text.push_str(&load(&plan.load));
     for warning in &topology.warnings {
         let _ = writeln!(text, "  warning: {warning}");
     }
@@ -36,6 +37,18 @@ pub(super) fn describe(plan: &Plan) -> String {
         describe_task(task, "  ", &mut text);
     }
     text
+}
+
+/// What joinder's own clients do, where the file says so.
+fn load(load: &Load) -> String {
+    if load.off {
+        return "  load: off\n".into();
+    }
+    if *load == Load::default() {
+        return String::new();
+    }
+    let preload = load.preload.map(|size| format!(", {size} put into the store before")).unwrap_or_default();
+    format!("  load: {} writes a second by each writer, values of {}{preload}\n", load.writes(), load.value())
 }
 
 /// A task, and those of a group below it.
