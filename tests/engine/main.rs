@@ -7,6 +7,7 @@ mod exit_codes;
 mod failures;
 mod growth;
 mod inventory;
+mod load;
 mod nodes;
 mod steps;
 mod stops;

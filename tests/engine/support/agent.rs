@@ -271,6 +271,9 @@ impl One {
         if argv[0] == "missing" {
             return Said::Failed { why: "cannot start missing: No such file or directory (os error 2)".into() };
         }
+        if argv[0] == "forget" {
+            self.nodes.cluster(&self.node, |k| k.store_by_api().map(|store| store.forget(&argv[1]))).expect("an API server");
+        }
         if argv[0] == "endless" {
             self.stop.cancelled().await;
             self.nodes.lock().cancelled.push(self.node.clone());
