@@ -200,7 +200,7 @@ fn least(begins: &[Stamp], from: Stamp, to: Stamp, pause: Duration) -> Duration 
     let Some(first) = within.first() else { return Duration::ZERO };
     let still: Duration = within.windows(2).map(|two| two[1].since(two[0])).filter(|between| *between > pause).sum();
     let last = within.last().map_or(Duration::ZERO, |last| to.since(*last));
-    let waited = if last > pause { last - pause } else { Duration::ZERO };
+    let waited = last.saturating_sub(pause);
     to.since(*first).saturating_sub(still).saturating_sub(waited)
 }
 
@@ -213,9 +213,9 @@ fn clients(record: &Record, from: Stamp, to: Stamp) -> String {
     for trouble in record.history.troubles.iter().filter(|trouble| within(trouble.ended)) {
         let entry = each.entry(&trouble.client).or_default();
         if trouble.unknown {
-            entry.1 += 1
+            entry.1 += 1;
         } else {
-            entry.0 += 1
+            entry.0 += 1;
         }
         entry.2 = &trouble.why;
     }

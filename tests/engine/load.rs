@@ -25,8 +25,8 @@ async fn ran(rig: &Rig, tasks: &str) -> Ran {
 
 /// All calls with their places in the events.
 fn calls(ran: &Ran) -> Vec<(usize, &ClientCall)> {
-    let call = |(at, e)| if let &Event::Called { ref call } = e { Some((at, call)) } else { None };
-    ran.events.iter().enumerate().filter_map(call).collect()
+    let told = ran.events.iter().enumerate();
+    told.filter_map(|(at, e)| if let Event::Called { call } = e { Some((at, call)) } else { None }).collect()
 }
 
 fn judged(ran: &Ran, task: &str) -> Vec<Judgement> {
