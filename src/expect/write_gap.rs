@@ -217,7 +217,8 @@ fn clients(record: &Record, from: Stamp, to: Stamp) -> String {
         } else {
             entry.0 += 1;
         }
-        entry.2 = &trouble.why;
+        // the cause comes last; who was asked is known
+        entry.2 = trouble.why.rsplit(": ").next().unwrap_or_default();
     }
     let more = each.len().saturating_sub(MOST_CLIENTS);
     let words = each.iter().take(MOST_CLIENTS).map(|(client, (failed, unknown, why))| match (failed, unknown) {
