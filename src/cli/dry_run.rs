@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::cluster::EtcdAlone;
 use crate::expect;
 use crate::image::default_versions;
-use crate::spec::Discovery;
+use crate::spec::{Discovery, Load};
 use crate::sys::clock::human;
 use crate::workflow::{self, Plan, PlannedTask, Step};
 
@@ -34,6 +34,7 @@ pub(super) fn describe(plan: &Plan) -> String {
     for (name, value) in topology.etcd.iter().flat_map(|etcd| &etcd.args) {
         let _ = writeln!(text, "  etcd --{name}={value}");
     }
+    text.push_str(&load(&plan.load));
     for warning in &topology.warnings {
         let _ = writeln!(text, "  warning: {warning}");
     }
@@ -48,6 +49,18 @@ pub(super) fn describe(plan: &Plan) -> String {
         describe_task(task, topology.etcd.as_ref(), "  ", &mut text);
     }
     text
+}
+
+/// What joinder's own clients do, where the file says so.
+fn load(load: &Load) -> String {
+    if load.off {
+        return "  load: off\n".into();
+    }
+    if *load == Load::default() {
+        return String::new();
+    }
+    let preload = load.preload.map(|size| format!(", {size} put into the store before")).unwrap_or_default();
+    format!("  load: {} writes a second by each writer, values of {}{preload}\n", load.writes(), load.value())
 }
 
 /// A task, and those of a group below it.

@@ -150,3 +150,113 @@ pub(super) fn describe(wanted: &StaleReads) -> String {
     };
     format!("at most {}{over}", wanted.max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CallEnd, ClientCall};
+
+    fn at(ms: u64) -> Stamp {
+        Stamp { mono: ms * 1_000_000, wall: jiff::Timestamp::UNIX_EPOCH }
+    }
+
+    fn call(op: Op, value: Option<u64>, (began, ended): (u64, u64)) -> ClientCall {
+        let client = if op == Op::Write { "writer cp-1" } else { "reader cp-2" }.to_owned();
+        let (key, node) = ("register/0".to_owned(), "cp-1".to_owned());
+        ClientCall { client, node, op, key, value, began: at(began), ended: at(ended), end: CallEnd::Ok, revision: 0 }
+    }
+
+    fn write(n: u64, times: (u64, u64)) -> ClientCall {
+        call(Op::Write, Some(n * 1_000 + 1), times)
+    }
+
+    fn read(n: u64, times: (u64, u64)) -> ClientCall {
+        call(Op::Read, (n > 0).then_some(n * 1_000 + 1), times)
+    }
+
+    /// Writes one after the other, each read while it goes on and behind its end.
+    fn good() -> Vec<ClientCall> {
+        let mut calls = vec![read(0, (10, 20))];
+        for n in 1..40 {
+            let ms = n * 100;
+            calls.push(read(n - 1, (ms + 2, ms + 10)));
+            calls.push(write(n, (ms, ms + 40)));
+            calls.push(read(n, (ms + 20, ms + 60)));
+            calls.push(read(n, (ms + 50, ms + 70)));
+        }
+        calls
+    }
+
+    fn judged(calls: &[ClientCall], over: Over) -> (Verdict, String) {
+        let mut record = Record::default();
+        for (seq, call) in calls.iter().enumerate() {
+            record.history.called(seq as u64, call);
+        }
+        let window = Window { from: at(1_000), to: at(9_000) };
+        let judgement = stale_reads(&StaleReads { max: 0, over, when: None }, &record, window);
+        (judgement.verdict, judgement.saw)
+    }
+
+    #[test]
+    fn a_history_with_an_order_passes_and_any_read_put_back_by_two_is_caught() {
+        assert_eq!(judged(&good(), Over::Run), (Verdict::Pass, "0 of 118 reads of 1 registers".into()));
+        assert_eq!(judged(&good(), Over::Step).0, Verdict::Pass);
+        for at in 0..good().len() {
+            let mut altered = good();
+            let Some(value) = altered[at].value.filter(|value| altered[at].op == Op::Read && *value > 2_001) else { continue };
+            altered[at].value = Some(value - 2_000);
+            let (verdict, saw) = judged(&altered, Over::Run);
+            assert_eq!(verdict, Verdict::Fail, "read {at} altered: {saw}");
+        }
+    }
+
+    #[test]
+    fn each_kind_of_staleness_is_told_in_its_words() {
+        let saw = |more: &[ClientCall]| judged(&[good(), more.to_vec()].concat(), Over::Step);
+        let behind = (5_000, 5_010);
+        assert_eq!(saw(&[read(39, behind)]).0, Verdict::Pass);
+        let (verdict, words) = saw(&[read(38, behind)]);
+        assert_eq!(verdict, Verdict::Fail);
+        assert!(words.contains("reader cp-2 read 38001 from register/0 though 39001 was written before"), "{words}");
+        assert!(saw(&[read(0, behind)]).1.contains("read nothing from register/0"), "{}", saw(&[read(0, behind)]).1);
+        assert!(saw(&[read(5_000, behind)]).1.contains("read 5000001 from register/0, which nobody wrote"));
+        let newer = ClientCall { revision: 90, ..read(39, (4_500, 4_600)) };
+        let older = |began| ClientCall { revision: 89, ..read(39, (began, 5_000)) };
+        assert!(saw(&[newer.clone(), older(4_700)]).1.contains("at revision 89, behind an answer of revision 90"));
+        assert_eq!(saw(&[newer, older(4_590)]).0, Verdict::Pass, "they overlap");
+    }
+
+    #[test]
+    fn only_the_search_sees_that_two_readers_saw_two_orders() {
+        // both writes overlap, so each read by itself is fine
+        let writes = [write(50, (5_000, 5_100)), write(51, (5_000, 5_100))];
+        let one = [read(50, (5_200, 5_210)), read(50, (5_220, 5_230))];
+        assert_eq!(judged(&[good(), writes.to_vec(), one.to_vec()].concat(), Over::Run).0, Verdict::Pass);
+        let two = [read(50, (5_200, 5_210)), read(51, (5_220, 5_230)), read(50, (5_240, 5_250))];
+        let (verdict, saw) = judged(&[good(), writes.to_vec(), two.to_vec()].concat(), Over::Run);
+        assert_eq!(verdict, Verdict::Fail);
+        assert!(saw.contains("register/0: no order of its 162 calls explains that reader cp-2 read 51001"), "{saw}");
+    }
+
+    #[test]
+    fn a_write_that_nobody_told_of_may_be_read() {
+        // an agent that was lost took the ends of some calls with it
+        assert_eq!(judged(&[good(), vec![read(45, (5_000, 5_010))]].concat(), Over::Run).0, Verdict::Pass);
+        let unknown = ClientCall { end: CallEnd::Unknown { why: "late".into() }, ..write(41, (4_500, 4_600)) };
+        let seen = [good(), vec![unknown.clone(), read(39, (4_700, 4_710)), read(41, (5_000, 5_010))]].concat();
+        assert_eq!(judged(&seen, Over::Run).0, Verdict::Pass, "it came late");
+        let back = [seen, vec![read(39, (5_100, 5_110))]].concat();
+        assert_eq!(judged(&back, Over::Run).0, Verdict::Fail, "and is there to stay");
+    }
+
+    #[test]
+    fn what_was_not_read_or_is_not_remembered_is_undecided() {
+        assert_eq!(judged(&[write(1, (2_000, 2_010))], Over::Step).0, Verdict::Undecided);
+        let many: Vec<ClientCall> = (0..5_000).map(|n| read(0, (n, n + 1))).collect();
+        assert_eq!(
+            judged(&many, Over::Run),
+            (Verdict::Undecided, "0 of 4096 reads of 1 registers; register/0: not all of its calls are remembered".into())
+        );
+        assert_eq!(judged(&many, Over::Step).0, Verdict::Pass, "those of the step are");
+    }
+}

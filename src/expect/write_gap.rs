@@ -200,7 +200,7 @@ fn least(begins: &[Stamp], from: Stamp, to: Stamp, pause: Duration) -> Duration 
     let Some(first) = within.first() else { return Duration::ZERO };
     let still: Duration = within.windows(2).map(|two| two[1].since(two[0])).filter(|between| *between > pause).sum();
     let last = within.last().map_or(Duration::ZERO, |last| to.since(*last));
-    let waited = if last > pause { last - pause } else { Duration::ZERO };
+    let waited = last.saturating_sub(pause);
     to.since(*first).saturating_sub(still).saturating_sub(waited)
 }
 
@@ -213,11 +213,12 @@ fn clients(record: &Record, from: Stamp, to: Stamp) -> String {
     for trouble in record.history.troubles.iter().filter(|trouble| within(trouble.ended)) {
         let entry = each.entry(&trouble.client).or_default();
         if trouble.unknown {
-            entry.1 += 1
+            entry.1 += 1;
         } else {
-            entry.0 += 1
+            entry.0 += 1;
         }
-        entry.2 = &trouble.why;
+        // the cause comes last; who was asked is known
+        entry.2 = trouble.why.rsplit(": ").next().unwrap_or_default();
     }
     let more = each.len().saturating_sub(MOST_CLIENTS);
     let words = each.iter().take(MOST_CLIENTS).map(|(client, (failed, unknown, why))| match (failed, unknown) {
@@ -240,4 +241,170 @@ pub(super) fn describe(wanted: &WriteGap) -> String {
         crate::spec::Over::Run => " since the run began",
     };
     format!("{}{over}", [ordinary, second, down].into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CallEnd, ClientCall, EtcdSample, Member, MemberId, Op};
+    use crate::spec::Over;
+
+    fn at(ms: u64) -> Stamp {
+        Stamp { mono: ms * 1_000_000, wall: jiff::Timestamp::UNIX_EPOCH }
+    }
+
+    /// A write of `writer N`: its end's milliseconds, and whether it was acknowledged.
+    fn write(node: u64, began: u64, ended: u64, ok: bool) -> ClientCall {
+        let end = if ok { CallEnd::Ok } else { CallEnd::Unknown { why: "no answer in time".into() } };
+        ClientCall {
+            client: format!("writer cp-{node}"),
+            node: format!("cp-{node}"),
+            op: Op::Write,
+            key: format!("own/cp-{node}/{began}"),
+            value: Some(began),
+            began: at(began),
+            ended: at(ended),
+            end,
+            revision: 1,
+        }
+    }
+
+    /// Two writers that call ten times a second each for 30 s; from 10 s on nobody is acknowledged for `outage`.
+    fn calls(outage: u64) -> Vec<ClientCall> {
+        let mut calls = Vec::new();
+        for ms in (0..30_000).step_by(100) {
+            for node in [1, 2] {
+                let began = ms + node * 30;
+                let out = (10_000..10_000 + outage).contains(&began);
+                calls.push(if out { write(node, began, began + 2_000, false) } else { write(node, began, began + 5, true) });
+            }
+        }
+        calls
+    }
+
+    /// The record of these calls, and of two members, the second with its vote at `second`.
+    fn record(calls: &[ClientCall], second: u64) -> Record {
+        let mut record = Record::default();
+        for (seq, call) in calls.iter().enumerate() {
+            record.history.called(seq as u64, call);
+        }
+        let member = |id, learner| Member { id: MemberId(id), name: format!("cp-{id}"), learner, ..Member::default() };
+        for (seq, ms, learner) in [(10_000, 0, true), (10_001, second, false)] {
+            let members = Some(vec![member(1, false), member(2, learner)]);
+            let sample = EtcdSample { seen: at(ms), members, status: None, error: None, gap_ms: Some(50), looks: 1, missed: 0 };
+            record.sample(seq, "cp-1", &sample);
+        }
+        record
+    }
+
+    fn span(ms: u64) -> Span {
+        Span(Duration::from_millis(ms))
+    }
+
+    fn most(ms: u64) -> WriteGap {
+        WriteGap { max: Some(span(ms)), ..WriteGap::default() }
+    }
+
+    const WINDOW: (u64, u64) = (1_000, 29_950);
+
+    fn judged(wanted: &WriteGap, record: &Record) -> Vec<(Verdict, String)> {
+        let window = Window { from: at(WINDOW.0), to: at(WINDOW.1) };
+        write_gap(wanted, record, window).into_iter().map(|judgement| (judgement.verdict, judgement.saw)).collect()
+    }
+
+    fn verdict(wanted: &WriteGap, record: &Record) -> Verdict {
+        judged(wanted, record)[0].0
+    }
+
+    #[test]
+    fn an_outage_is_as_long_as_nobody_was_acknowledged_and_one_endpoint_alone_is_none() {
+        let broken = record(&calls(3_000), 100);
+        let (verdict_of, saw) = judged(&most(2_000), &broken).remove(0);
+        assert_eq!(verdict_of, Verdict::Fail);
+        assert!(saw.starts_with("3.1s (3.0s to 3.1s) until 00:00:00.000; "), "{saw}");
+        assert!(saw.contains("writer cp-1: 30 of unknown end (no answer in time), writer cp-2: 30 of unknown end"), "{saw}");
+        assert_eq!(verdict(&most(3_200), &broken), Verdict::Pass);
+        assert_eq!(verdict(&most(3_065), &broken), Verdict::Undecided, "between what was and what may have been");
+        let mut one_side = calls(3_000);
+        one_side.iter_mut().filter(|call| call.node == "cp-2").for_each(|call| {
+            (call.end, call.ended) = (CallEnd::Ok, call.began.after(Duration::from_millis(5)));
+        });
+        assert_eq!(verdict(&most(500), &record(&one_side, 100)), Verdict::Pass, "the other one was acknowledged all the time");
+    }
+
+    #[test]
+    fn one_acknowledgement_taken_out_of_a_history_is_noticed() {
+        let mut all = calls(0);
+        assert_eq!(verdict(&most(150), &record(&all, 100)), Verdict::Pass);
+        // the one of the other writer between leaves a gap of no more than a turn; both leave more
+        let at = all.iter().position(|call| call.began == self::at(20_030)).expect("a call");
+        all.remove(at);
+        assert_eq!(verdict(&most(150), &record(&all, 100)), Verdict::Pass);
+        all.remove(at);
+        let (verdict, saw) = judged(&most(110), &record(&all, 100)).remove(0);
+        assert_eq!(verdict, Verdict::Undecided, "nobody asked in between: {saw}");
+        let lost = all.iter_mut().filter(|call| (20_000..20_300).contains(&(call.began.mono / 1_000_000)));
+        lost.for_each(|call| (call.end, call.ended) = (CallEnd::Failed { why: "refused".into() }, call.began));
+        assert_eq!(judged(&most(150), &record(&all, 100))[0].0, Verdict::Fail);
+    }
+
+    #[test]
+    fn the_second_vote_has_a_bound_of_its_own() {
+        let both = WriteGap { one_to_two: Some(Compare { equals: None, min: None, max: Some(span(5_000)) }), ..most(1_000) };
+        let verdicts = |second| judged(&both, &record(&calls(3_000), second)).into_iter().map(|(verdict, _)| verdict).collect::<Vec<_>>();
+        assert_eq!(verdicts(10_500), [Verdict::Pass, Verdict::Pass], "in the middle of the gap");
+        assert_eq!(verdicts(6_000), [Verdict::Pass, Verdict::Pass], "it begins less than 5 s behind the vote");
+        assert_eq!(verdicts(4_000), [Verdict::Fail, Verdict::Pass], "it has nothing to do with the vote");
+        assert_eq!(verdicts(60_000), [Verdict::Fail, Verdict::Undecided], "nobody saw the vote");
+        assert_eq!(verdict(&most(1_000), &record(&calls(3_000), 10_500)), Verdict::Fail, "without a bound of its own it is as the rest");
+    }
+
+    #[test]
+    fn what_the_workflow_took_down_counts_apart_as_far_as_quorum_was_gone() {
+        let mut down = record(&calls(3_000), 100);
+        down.restarted("cp-2", at(9_900), at(11_000));
+        let answer = |ms| {
+            let status = Some(crate::event::MemberStatus { id: MemberId(2), ..Default::default() });
+            EtcdSample { seen: at(ms), members: None, status, error: None, gap_ms: None, looks: 1, missed: 0 }
+        };
+        down.sample(20_000, "cp-2", &answer(10_950));
+        down.sample(20_001, "cp-2", &answer(12_900));
+        let wanted = |ms| WriteGap { while_down: Some(Compare { equals: None, min: None, max: Some(span(ms)) }), ..most(500) };
+        let verdicts = |down: &Record, ms| judged(&wanted(ms), down).into_iter().map(|(verdict, _)| verdict).collect::<Vec<_>>();
+        assert_eq!(verdicts(&down, 3_000), [Verdict::Pass, Verdict::Pass]);
+        assert_eq!(verdicts(&down, 2_000), [Verdict::Pass, Verdict::Fail]);
+        let never = judged(&wanted(1), &record(&calls(0), 100)).remove(1);
+        assert_eq!(never, (Verdict::Pass, "never were too few voters up".into()));
+        // one of three takes no quorum away
+        let member = |id| Member { id: MemberId(id), name: format!("cp-{id}"), ..Member::default() };
+        let members = Some([1, 2, 3].map(member).into());
+        down.sample(20_002, "cp-1", &EtcdSample { members, ..answer(500) });
+        assert_eq!(verdicts(&down, 3_000)[0], Verdict::Fail);
+    }
+
+    #[test]
+    fn a_machine_that_stood_still_and_noise_decide_nothing() {
+        let mut still = calls(0);
+        still.retain(|call| !(10_000..13_000).contains(&(call.began.mono / 1_000_000)));
+        let (verdict, saw) = judged(&most(1_000), &record(&still, 100)).remove(0);
+        assert_eq!(verdict, Verdict::Undecided, "no call began: {saw}");
+        let mut noisy = record(&calls(3_000), 100);
+        let looks = EtcdSample { seen: at(3_000), members: None, status: None, error: None, gap_ms: None, looks: 1, missed: 9 };
+        noisy.measures.looked("cp-1", &looks);
+        let (verdict, saw) = judged(&most(1_000), &noisy).remove(0);
+        assert_eq!(verdict, Verdict::Undecided);
+        assert!(saw.contains("; but 9 of"), "{saw}");
+        assert_eq!(judged(&most(1_000), &Record::default())[0], (Verdict::Undecided, "no writer has written".into()));
+    }
+
+    #[test]
+    fn at_least_is_asked_too_and_over_the_run_all_counts() {
+        let broken = record(&calls(3_000), 100);
+        let wanted = |min, over| WriteGap { min: Some(span(min)), over, ..WriteGap::default() };
+        assert_eq!(verdict(&wanted(2_900, Over::Step), &broken), Verdict::Pass);
+        assert_eq!(verdict(&wanted(4_000, Over::Step), &broken), Verdict::Fail);
+        let late = Window { from: at(20_000), to: at(29_950) };
+        let of = |over| write_gap(&wanted(2_900, over), &broken, late)[0].verdict;
+        assert_eq!((of(Over::Step), of(Over::Run)), (Verdict::Fail, Verdict::Pass));
+    }
 }

@@ -148,7 +148,7 @@ async fn calls(agent: &Agent, node: &Node, shared: &Shared, part: Part) {
         let from = shared.record.lock().unwrap_or_else(PoisonError::into_inner).history.next(&name);
         Load { name, node: node.to_owned(), every_us: 1_000_000 / u64::from(rate.max(1)), from, client }
     };
-    let index = u64::try_from(node.index).unwrap_or(0);
+    let index = u64::from(node.index);
     let writer = Client::Writer { etcd: etcd.clone(), prefix: prefix.clone(), index, value_size: pace.value_size };
     let mut all = vec![
         load(format!("writer {}", node.name), &node.name, pace.writes, writer),

@@ -157,7 +157,7 @@ impl History {
         let (writer, n) = if numbers::is_register(key) { numbers::origin(value) } else { (API, value) };
         let known = self.writers.get(&writer)?;
         let most = known.last + 2 * numbers::IN_FLIGHT;
-        (1..=most).contains(&n).then(|| if n > known.last { known.began } else { Stamp { mono: 0, ..known.began } })
+        (1..=most).contains(&n).then_some(if n > known.last { known.began } else { Stamp { mono: 0, ..known.began } })
     }
 
     fn count(&mut self, client: &str, n: u64) {

@@ -9,6 +9,7 @@ mod faults;
 mod growth;
 mod invariants;
 mod inventory;
+mod load;
 mod nodes;
 mod steps;
 mod stops;

@@ -71,14 +71,14 @@ pub(in super::super) async fn run(load: &Load, answers: &Answers, stop: &Cancell
 }
 
 enum Target {
-    Etcd(Etcd),
+    Etcd(Box<Etcd>),
     Api(Api),
 }
 
 impl Target {
     fn of(client: &Client) -> Self {
         match client {
-            Client::Writer { etcd, prefix, .. } | Client::Reader { etcd, prefix } => Self::Etcd(Etcd::new(etcd, prefix)),
+            Client::Writer { etcd, prefix, .. } | Client::Reader { etcd, prefix } => Self::Etcd(Box::new(Etcd::new(etcd, prefix))),
             Client::ApiWriter { kubeconfig, config_map } | Client::ApiReader { kubeconfig, config_map } => {
                 Self::Api(Api::new(kubeconfig, config_map))
             }

@@ -3,8 +3,10 @@
 use crate::event::{CallEnd, ClientCall, Op};
 use crate::sys::clock::Stamp;
 
-/// Without a call that succeeded for so long, a client has a gap.
+/// Without a call that succeeded for so long, a client has a gap, if that is longer than two of its turns.
 const GAP_NS: u64 = 250_000_000;
+/// From turn to turn while too few calls show how long that is: readers make two calls a second where nothing else is said.
+const TURN_NS: u64 = 500_000_000;
 /// Of each client: calls, and gaps and failures, that are kept.
 const MOST_CALLS: usize = 4_000;
 const MOST_MARKS: usize = 400;
@@ -22,6 +24,7 @@ pub(in crate::report) struct Client {
     pub(in crate::report) unknown: u64,
     pub(in crate::report) longest_ns: u64,
     pub(in crate::report) writes: bool,
+    first: Option<Stamp>,
     last: Option<Stamp>,
     end: Option<Stamp>,
 }
@@ -44,8 +47,15 @@ impl Client {
         self.end
     }
 
+    /// From one turn to the next, up to now.
+    fn turn(&self, now: Stamp) -> u64 {
+        let since = self.first.map_or(0, |first| now.mono.saturating_sub(first.mono));
+        if self.total > 3 { since / (self.total - 1) } else { TURN_NS }
+    }
+
     pub(super) fn called(&mut self, call: &ClientCall) {
         self.total += 1;
+        self.first.get_or_insert(call.began);
         self.end = self.end.max(Some(call.ended));
         self.writes |= call.op == Op::Write;
         let (why, unknown) = match &call.end {
@@ -64,7 +74,7 @@ impl Client {
             let last = self.last.unwrap_or(call.began);
             let gap = call.ended.mono.saturating_sub(last.mono);
             self.longest_ns = self.longest_ns.max(gap);
-            if gap >= GAP_NS && self.gaps.len() < MOST_MARKS {
+            if gap >= GAP_NS.max(2 * self.turn(call.began)) && self.gaps.len() < MOST_MARKS {
                 self.gaps.push((last, call.ended));
             }
             self.last = Some(call.ended);

@@ -214,7 +214,7 @@ impl One {
             Call::Run { argv, .. } if argv[0] == "kubeadm" => self.kubeadm(&argv).await,
             Call::Run { argv, .. } if argv.len() > 3 && argv[0] == "sh" && argv[3] == "joinder" => self.script(&argv[2], &argv[4..]),
             Call::Run { argv, .. } => self.program(&argv).await,
-            Call::Dial { .. } | Call::Cancel { .. } => Said::Done,
+            Call::Dial { .. } | Call::Cancel { .. } | Call::Preload { .. } => Said::Done,
             Call::Get { path, .. } => match self.nodes.cluster(&self.node, |k| k.get(&self.node, &path)) {
                 Ok((status, body)) => Said::Answer { status, body },
                 Err(why) => failed(why),
@@ -281,7 +281,6 @@ impl One {
                 Said::Done
             }
             Call::Load { load } => self.load(&load).await,
-            Call::Preload { .. } => Said::Done,
             Call::Kept { node, prefix, .. } => {
                 match self.nodes.cluster(&self.node, |k| k.store(&self.node).map(|s| s.kept(&node, &prefix))) {
                     Ok(kept) => Said::Kept { kept },
@@ -503,6 +502,9 @@ impl One {
         let found = self.nodes.lock().programs.get(&(self.node.clone(), argv[0].clone())).cloned();
         if argv[0] == "missing" {
             return Said::Failed { why: "cannot start missing: No such file or directory (os error 2)".into() };
+        }
+        if argv[0] == "forget" {
+            self.nodes.cluster(&self.node, |k| k.store_by_api().map(|store| store.forget(&argv[1]))).expect("an API server");
         }
         if argv[0] == "endless" {
             self.stop.cancelled().await;

@@ -36,6 +36,9 @@ impl Store {
             let before = key.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
             own.entry(before).or_default().push((*value, *value));
         }
+        for ranges in own.values_mut() {
+            ranges.sort_unstable();
+        }
         let register = |n| {
             let key = numbers::register(n);
             let (value, client, node) = (self.values.get(&key).copied(), "judge".to_owned(), node.to_owned());
