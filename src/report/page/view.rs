@@ -125,7 +125,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         title: case.name.clone(),
         outcome: ending(case),
         summary: case.summary.clone(),
-        facts: facts(run, case, history),
+        facts: facts(run, case),
         repeat: case.repeat().map(str::to_owned),
         findings: findings.into_iter().map(|(_, _, finding)| finding).collect(),
         passed,
@@ -204,16 +204,7 @@ fn stopped(case: &Case) -> String {
     format!("Did not come to its end: {}. Nothing is known of what would have come.", names.join(", "))
 }
 
-/// How the step `join` tells of the seed that it took.
-const SEED: &str = "jitter: seed ";
-
-/// The seeds of what was left to chance: whoever writes them into the file has the same again.
-fn seeds(history: &History) -> String {
-    let seeds: Vec<&str> = history.notes.kept.iter().filter_map(|(.., text)| text.strip_prefix(SEED)).collect();
-    if seeds.is_empty() { String::new() } else { format!("jitter of joins: {}", seeds.join(", ")) }
-}
-
-fn facts(run: &Run, case: &Case, history: &History) -> Vec<(&'static str, String)> {
+fn facts(run: &Run, case: &Case) -> Vec<(&'static str, String)> {
     let (id, joinder, engine) = run.about.clone().unwrap_or_default();
     let choice: Vec<String> = case.choice.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let wall = format!("{:.0}", case.began.wall).replace('T', " ").replace('Z', " UTC");
@@ -226,7 +217,6 @@ fn facts(run: &Run, case: &Case, history: &History) -> Vec<(&'static str, String
         ("Kubernetes", case.kubernetes.clone()),
         ("etcd", case.etcd.clone()),
         ("node image", case.image.clone()),
-        ("seed", seeds(history)),
         ("engine", engine),
         ("joinder", joinder),
         ("run", id),
