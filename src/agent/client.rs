@@ -328,7 +328,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn late_and_refused_are_told_apart() {
         let (agent, mut far) = connect();
-        let error = agent.ask(Call::Members, LIMIT).await.expect_err("nobody answers");
+        let error = agent.ask(Call::Metrics, LIMIT).await.expect_err("nobody answers");
         assert_eq!(error.to_string(), "cp-1: the agent did not answer in 5.0s");
         let late = far.request().await.id;
         assert!(matches!(far.request().await.call, Call::Cancel { of } if of == late), "what nobody waits for is cancelled");
@@ -337,7 +337,7 @@ mod tests {
             far.reply(late, Said::Done);
             far.reply(id, Said::Failed { why: "no etcd".into() });
         };
-        let (error, ()) = tokio::join!(agent.ask(Call::Members, LIMIT), answer);
+        let (error, ()) = tokio::join!(agent.ask(Call::Metrics, LIMIT), answer);
         assert_eq!(error.expect_err("refused").to_string(), "cp-1: no etcd");
     }
 

@@ -118,6 +118,7 @@ fn picks(wanted: &str) -> anyhow::Result<Vec<Pick>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::Role;
 
     #[test]
     fn a_misspelt_word_of_a_list_is_an_error() {

@@ -237,7 +237,11 @@ async fn images(job: &Job<'_>, parts: &Parts, dir: &Path, say: &Say<'_>, litter:
     Ok(load_balancer)
 }
 
-pub(super) async fn timed<T>(stage: &'static str, say: &Say<'_>, work: impl Future<Output = Result<T, ImageError>>) -> Result<T, ImageError> {
+pub(super) async fn timed<T>(
+    stage: &'static str,
+    say: &Say<'_>,
+    work: impl Future<Output = Result<T, ImageError>>,
+) -> Result<T, ImageError> {
     let began = Stamp::now();
     say(Progress::Started { stage });
     let made = work.await?;

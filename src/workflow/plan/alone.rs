@@ -31,15 +31,26 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
     }
 }
 
-/// Steps that belong to the other kind of cluster.
-pub(super) fn turn(step: &Step, nodes: &Nodes, path: &Path, findings: &mut Findings<'_>) {
-    if !nodes.is_etcd_alone() {
-        if matches!(step, Step::Member(_)) {
-            let what = "`member` changes an etcd alone, and this cluster has Kubernetes, whose members kubeadm adds";
-            findings.wrong_with(path, what, "use `join`, `reset` or `scale`, or say `cluster: {etcd: {members: 1}}`");
-        }
-        return;
+/// Does a step belong to this kind of cluster? What is wrong with it is told.
+pub(super) fn belongs(step: &Step, nodes: &Nodes, path: &Path, findings: &mut Findings<'_>) -> bool {
+    if nodes.is_etcd_alone() {
+        beside_etcd(step, path, findings);
+        return !by_kubeadm(step);
     }
+    if matches!(step, Step::Member(_)) {
+        let what = "`member` changes an etcd alone, and this cluster has Kubernetes, whose members kubeadm adds";
+        findings.wrong_with(path, what, "use `join`, `reset` or `scale`, or say `cluster: {etcd: {members: 1}}`");
+        return false;
+    }
+    true
+}
+
+/// Is it kubeadm's work?
+pub(super) fn by_kubeadm(step: &Step) -> bool {
+    matches!(step, Step::Join(_) | Step::Reset(_) | Step::Scale(_))
+}
+
+fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
     let no_kubernetes = "this cluster is etcd alone, without Kubernetes";
     match step {
         Step::Join(_) => {

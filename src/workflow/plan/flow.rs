@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::file::Path;
-use super::{alone, check};
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up, short};
 use super::types::{PlannedTask, Step};
+use super::{alone, check};
 use crate::cluster::Topology;
 use crate::node::Role;
 use crate::spec::{Join, Scale, Selector, State, Wait};
@@ -25,7 +25,8 @@ struct Flow {
 /// Looks at all tasks in their order.
 pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings: &mut Findings<'_>) {
     let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
-    let nodes = Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker), etcd: of(Role::Etcd) };
+    let nodes =
+        Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker), etcd: of(Role::Etcd) };
     let mut flow = Flow { created: false, inited: false, nodes, joined: BTreeSet::new(), tried: BTreeSet::new() };
     for (path, task) in tasks {
         flow.take(task, path, findings);
@@ -47,7 +48,9 @@ impl Flow {
     /// Is it the step's turn, and what is there behind it?
     fn turn(&mut self, task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
         let (created, inited) = (self.created, self.inited);
-        alone::turn(&task.step, &self.nodes, path, findings);
+        if !alone::belongs(&task.step, &self.nodes, path, findings) {
+            return;
+        }
         let mut needs = |there: bool, what: &str, step: &str| {
             if !there {
                 findings.wrong_with(path, what, format!("put a task with {step} before it"));
@@ -81,7 +84,8 @@ impl Flow {
             }
             Step::Wait(Wait { until: Some(State::ApiServer | State::Voter | State::Ready), nodes, .. }) => {
                 needs(inited, "there is no Kubernetes to wait for by then", "`init`");
-                if let (true, Some(selector)) = (inited, nodes) {
+                // of an etcd alone only `wait` itself can tell who votes
+                if let (true, false, Some(selector)) = (inited, self.nodes.is_etcd_alone(), nodes) {
                     self.waits_for_strangers(selector, path, findings);
                 }
             }

@@ -114,7 +114,8 @@ impl Planner<'_> {
             ([_], _) => self.only_step(task, path, findings),
             ([], Some(_)) => Some(Step::Expect),
             ([], None) => {
-                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, member, delete, or expect alone";
+                let steps =
+                    "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, member, delete, or expect alone";
                 findings.wrong_with(path, "this task has no step", format!("give it one of: {steps}"));
                 None
             }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cluster::Topology;
-use crate::spec::{ClusterSpec, Exec, Expectations, Export, Fault, Join, KnownBad, MemberStep, Reset, Restart, Scale, Selector, Wait, When};
+use crate::spec::{
+    ClusterSpec, Exec, Expectations, Export, Fault, Join, KnownBad, MemberStep, Reset, Restart, Scale, Selector, Wait, When,
+};
 
 /// What one task does.
 #[derive(Clone, Debug, PartialEq)]

@@ -186,10 +186,18 @@ impl One {
                 Said::Done
             }
             Call::End { .. } => {
-                if self.nodes.cluster(&self.node, |k| k.end(&self.node)) { Said::Done } else { failed("etcd does not run".into()) }
+                if self.nodes.cluster(&self.node, |k| k.end(&self.node)) {
+                    Said::Done
+                } else {
+                    failed("etcd does not run".into())
+                }
             }
             Call::Runs { .. } => {
-                if self.nodes.cluster(&self.node, |k| k.runs(&self.node)) { Said::Done } else { failed("etcd does not run".into()) }
+                if self.nodes.cluster(&self.node, |k| k.runs(&self.node)) {
+                    Said::Done
+                } else {
+                    failed("etcd does not run".into())
+                }
             }
             Call::Metrics => Said::Answer { status: 200, body: String::new() },
             Call::Meter { every, .. } => self.meter(Duration::from_millis(every)).await,
