@@ -18,8 +18,10 @@ fn alone(members: u8, nodes: u8, tasks: &str) -> Plan {
     ))
 }
 
+/// Virtual time goes on only where somebody waits: without `look` nobody would see the learner.
 const GROWS: &str = ",
   {name: add, member: {add: {node: etcd2}}},
+  {name: look, wait: {time: 1s}},
   {name: start, member: {start: {node: etcd2}}},
   {name: promote, member: {promote: {node: etcd2, within: 10s}}, expect: {members: {voters: 2, learners: 0}, promotion: {max: 30s}}},
   {name: votes, wait: {until: voter, nodes: [etcd1, etcd2]}}";

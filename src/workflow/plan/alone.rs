@@ -4,7 +4,7 @@ use super::super::file::Path;
 use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::Step;
-use crate::spec::{ClusterSpec, Expectations, MemberStep, Part, Restart, Selector, State, Wait};
+use crate::spec::{ClusterSpec, Expectations, Logs, MemberStep, Part, Resources, Restart, Selector, State, Wait};
 
 /// Settings of the cluster that belong to the other kind.
 pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
@@ -141,8 +141,8 @@ pub(super) fn expectations(expect: &Expectations, path: &Path, nodes: &Nodes, fi
     if expect.nodes.is_some() {
         none(&path.key("nodes"), "Node object");
     }
-    let resources = expect.resources.iter().flat_map(|resources| resources.each()).map(|(component, _)| ("resources", component));
-    let logs = expect.logs.iter().flat_map(|logs| logs.each()).map(|(component, _)| ("logs", component));
+    let resources = expect.resources.iter().flat_map(Resources::each).map(|(component, _)| ("resources", component));
+    let logs = expect.logs.iter().flat_map(Logs::each).map(|(component, _)| ("logs", component));
     for (key, component) in resources.chain(logs).filter(|(_, component)| !matches!(*component, "node" | "etcd")) {
         none(&path.key(key).key(component), component);
     }

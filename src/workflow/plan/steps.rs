@@ -172,7 +172,7 @@ impl Planner<'_> {
             task.restart.clone().map(Step::Restart),
             task.reset.clone().map(Step::Reset),
             task.scale.clone().map(Step::Scale),
-            task.member.clone().map(Step::Member),
+            task.member.clone().map(Box::new).map(Step::Member),
             task.delete.as_ref().map(|_| Step::Delete),
         ];
         given.into_iter().flatten().next()

@@ -41,7 +41,7 @@ pub enum Step {
     /// Grow or shrink the cluster.
     Scale(Scale),
     /// Change an etcd alone.
-    Member(MemberStep),
+    Member(Box<MemberStep>),
     /// Remove everything.
     Delete,
     /// Nothing but its expectations.
