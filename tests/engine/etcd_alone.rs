@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use joinder::event::{Event, Moment, Outcome};
 use joinder::runner::CaseResult;
+use joinder::runtime::Fault;
+use joinder::runtime::fake::{Way, When};
 use joinder::sys::stop::Stop;
 use joinder::workflow::Plan;
 use tokio::time::Instant;
@@ -110,4 +112,26 @@ async fn a_member_comes_back_after_a_stop_and_after_its_removal() {
     assert_eq!(ran.result, CaseResult::default(), "{}", ran.reason());
     assert!(matches!(ran.outcome("unknown"), Outcome::Failed { reason } if reason.contains("it runs already")));
     assert!(matches!(ran.outcome("gone"), Outcome::Failed { reason } if reason.contains("etcd does not run")));
+}
+
+/// As `failures.rs` does with Kubernetes: whichever call fails, in whichever way, nothing is left, and what was not made is no pass.
+#[tokio::test(start_paused = true)]
+async fn every_call_fails_once_in_each_way() {
+    let plan = alone(2, 3, ", {name: put, member: {put: {entries: 10}}}, {name: delete, force: true, delete: {}}");
+    let rig = Rig::new();
+    assert_eq!(ran(&rig, &plan).await.result, CaseResult::default());
+    let all = rig.engine.calls();
+    let ordinary = all.iter().rposition(|c| !c.op.starts_with("list") && !c.op.starts_with("remove")).map_or(0, |at| at + 1);
+    assert!(ordinary > 8 && ordinary < all.len(), "{ordinary} of {}", all.len());
+    for (at, call) in all.iter().enumerate() {
+        for way in [Way::Refuse(Fault::Other), Way::Hang, Way::Late(Duration::ZERO)] {
+            let rig = Rig::new();
+            rig.engine.disturb(When::Nth(at + 1), way);
+            let ran = ran(&rig, &plan).await;
+            let what = format!("call {} ({} {}), {way:?}: {:?}", at + 1, call.op, call.target, ran.outcomes());
+            assert_eq!(ran.left, [""; 0], "{what}");
+            assert!(!ran.result.left && ran.told_left().is_empty(), "{what}");
+            assert_eq!(ran.result.failed.is_some(), at < ordinary, "{what}");
+        }
+    }
 }
