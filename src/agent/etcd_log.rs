@@ -126,6 +126,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_its_own_is_followed_from_before_it_is_there() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("etcd.log");
+        let mut log = EtcdLog::of_file(&file);
+        assert_eq!(log.look(), []);
+        let json = |line: &str| line[line.find('{').expect("JSON")..].to_owned();
+        fs::write(&file, format!("{}\n", json(ADDED))).expect("written");
+        assert_eq!(log.look().len(), 1);
+        let mut file = File::options().append(true).open(&file).expect("there");
+        // etcd ended and started again: it writes behind the end
+        writeln!(file, "{}", json(SERVES)).expect("written");
+        let words: Vec<Notice> = log.look().into_iter().map(|(_, notice)| notice).collect();
+        assert_eq!(words, [Notice::EtcdLog { word: EtcdWord::Serving, member: None }]);
+    }
+
+    #[test]
     fn lines_in_pieces_and_the_next_container_are_followed() {
         let dir = tempfile::tempdir().expect("a folder");
         let logs = dir.path().join("kube-system_etcd-cp-1_846c/etcd");

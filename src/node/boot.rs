@@ -250,8 +250,6 @@ impl Node {
             Role::Etcd => {
                 let etcd = self.etcd();
                 let endpoint = format!("https://{}", etcd.address);
-                // what etcd before 3.4 would not take for granted
-                add("ETCDCTL_API", "3");
                 for (name, value) in [("ENDPOINTS", &endpoint), ("CACERT", &etcd.ca), ("CERT", &etcd.cert), ("KEY", &etcd.key)] {
                     add(&format!("ETCDCTL_{name}"), value);
                 }

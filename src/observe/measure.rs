@@ -1,6 +1,6 @@
 //! What components have used over time, and how well anybody looked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ pub struct Measures {
     latest: BTreeMap<(String, String), Latest>,
     /// Looks that were made and missed at members that answered, by node: running totals.
     looks: BTreeMap<String, (u64, u64, Series, Series)>,
+    /// Nodes whose members did not answer the last look.
+    silent: BTreeSet<String>,
 }
 
 /// What a component used last.
@@ -104,9 +106,14 @@ impl Measures {
     }
 
     /// Adds how often a member was looked at. One that does not answer is no sign of noise: it may have not started, or be gone.
+    /// Nor is the first answer behind that, which may have waited until the member served.
     pub fn looked(&mut self, node: &str, sample: &EtcdSample) {
+        let was_silent = self.silent.remove(node);
+        if sample.error.is_some() {
+            self.silent.insert(node.to_owned());
+        }
         let (looks, missed, made, late) = self.looks.entry(node.to_owned()).or_default();
-        if sample.error.is_none() {
+        if sample.error.is_none() && !was_silent {
             *looks += sample.looks;
             *missed += sample.missed;
             made.push(sample.seen, *looks);
@@ -193,6 +200,10 @@ mod tests {
         let said = measures.noise(at(2), at(2)).map(|noise| noise.to_string());
         assert_eq!(said.as_deref(), Some("10 of 20 looks at etcd on cp-1 could not be made in time"));
         assert_eq!(measures.noise(at(3), at(3)), None);
+        measures.looked("cp-2", &looks(4, 1, 7));
+        assert_eq!(measures.noise(at(4), at(4)), None, "it had been waited for");
+        measures.looked("cp-2", &looks(5, 1, 7));
+        assert!(measures.noise(at(5), at(5)).is_some());
     }
 
     #[test]

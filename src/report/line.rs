@@ -25,8 +25,11 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
             let etcd = if etcd.is_empty() { "kubeadm's choice" } else { etcd };
             let summary = if summary.is_empty() { String::new() } else { format!("\n         {summary}") };
             // a workflow that makes no node has no image
-            let made =
-                if image.is_empty() { String::new() } else { format!("\n         Kubernetes {kubernetes}, etcd {etcd}, image {image}") };
+            let made = match (image.is_empty(), kubernetes.is_empty()) {
+                (true, _) => String::new(),
+                (false, true) => format!("\n         etcd {etcd}, image {image}"),
+                (false, false) => format!("\n         Kubernetes {kubernetes}, etcd {etcd}, image {image}"),
+            };
             (Tone::Plain, format!("{place}{file}{choice}{summary}{made}"))
         }
         Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {name}")),
@@ -111,7 +114,7 @@ fn finished(name: &str, outcome: &Outcome, counts: bool, took: &str) -> (Tone, S
 fn worked(work: Work, on: &str, took: &str, verbose: bool) -> Option<(Tone, String)> {
     match work {
         Work::CreateNodes => Some((Tone::Plain, format!("  nodes of {on} up in {took}"))),
-        Work::Init => Some((Tone::Plain, format!("  {on}: kubeadm init in {took}"))),
+        Work::Init => Some((Tone::Plain, format!("  {on}: init in {took}"))),
         Work::Join => Some((Tone::Plain, format!("  {on}: kubeadm join in {took}"))),
         Work::Ready => Some((Tone::Plain, format!("  all nodes of {on} Ready after {took}"))),
         Work::CreateNode | Work::Boot => verbose.then(|| (Tone::Faint, format!("  {on}: {work:?} in {took}"))),

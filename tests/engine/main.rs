@@ -2,6 +2,7 @@
 //! in which order it is told.
 
 mod clashes;
+mod etcd_alone;
 mod event_order;
 mod exit_codes;
 mod failures;

@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use super::super::error::StepError;
 use super::super::world::World;
 use super::asked;
-use crate::agent::Call;
+use crate::agent::{AgentError, Call};
 use crate::cluster::{Cluster, only, status};
 use crate::event::{Event, MemberId, Work};
 use crate::node::{Node, NodeError, path};
@@ -88,8 +88,13 @@ async fn launch(world: &World, cluster: &Cluster, node: &Node) -> Result<(), Ste
 async fn until(cluster: &Cluster, node: &Node, state: Running, limit: Duration, stop: &Stop) -> Result<(), StepError> {
     let patience = Patience { limit, every: EVERY, stop: stop.soft.clone() };
     let looked = wait(format!("etcd of {} {}", node.name, state.as_str()), &patience, || async {
-        if let Err(e) = node.agent().ask(Call::Runs { program: ETCD.into() }, ASK).await {
-            return Look::Never(format!("{e}{}", last_words(node).await));
+        match node.agent().ask(Call::Runs { program: ETCD.into() }, ASK).await {
+            Ok(_) => {}
+            // a busy machine: it may run all the same
+            Err(e @ AgentError::Late { .. }) => return Look::NotYet(e.to_string()),
+            Err(e @ (AgentError::Lost { .. } | AgentError::Refused { .. })) => {
+                return Look::Never(format!("{e}{}", last_words(node).await));
+            }
         }
         let seen = match state {
             Running::Running => Ok(()),

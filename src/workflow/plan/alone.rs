@@ -4,7 +4,7 @@ use super::super::file::Path;
 use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::Step;
-use crate::spec::{ClusterSpec, Expectations, MemberStep, Part, Restart, Selector, State, Wait};
+use crate::spec::{ClusterSpec, Expectations, Logs, MemberStep, Part, Resources, Restart, Selector, State, Wait};
 
 /// Settings of the cluster that belong to the other kind.
 pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
@@ -31,15 +31,26 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
     }
 }
 
-/// Steps that belong to the other kind of cluster.
-pub(super) fn turn(step: &Step, nodes: &Nodes, path: &Path, findings: &mut Findings<'_>) {
-    if !nodes.is_etcd_alone() {
-        if matches!(step, Step::Member(_)) {
-            let what = "`member` changes an etcd alone, and this cluster has Kubernetes, whose members kubeadm adds";
-            findings.wrong_with(path, what, "use `join`, `reset` or `scale`, or say `cluster: {etcd: {members: 1}}`");
-        }
-        return;
+/// Does a step belong to this kind of cluster? What is wrong with it is told.
+pub(super) fn belongs(step: &Step, nodes: &Nodes, path: &Path, findings: &mut Findings<'_>) -> bool {
+    if nodes.is_etcd_alone() {
+        beside_etcd(step, path, findings);
+        return !by_kubeadm(step);
     }
+    if matches!(step, Step::Member(_)) {
+        let what = "`member` changes an etcd alone, and this cluster has Kubernetes, whose members kubeadm adds";
+        findings.wrong_with(path, what, "use `join`, `reset` or `scale`, or say `cluster: {etcd: {members: 1}}`");
+        return false;
+    }
+    true
+}
+
+/// Is it kubeadm's work?
+pub(super) fn by_kubeadm(step: &Step) -> bool {
+    matches!(step, Step::Join(_) | Step::Reset(_) | Step::Scale(_))
+}
+
+fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
     let no_kubernetes = "this cluster is etcd alone, without Kubernetes";
     match step {
         Step::Join(_) => {
@@ -134,8 +145,8 @@ pub(super) fn expectations(expect: &Expectations, path: &Path, nodes: &Nodes, fi
     if expect.nodes.is_some() {
         none(&path.key("nodes"), "Node object");
     }
-    let resources = expect.resources.iter().flat_map(|resources| resources.each()).map(|(component, _)| ("resources", component));
-    let logs = expect.logs.iter().flat_map(|logs| logs.each()).map(|(component, _)| ("logs", component));
+    let resources = expect.resources.iter().flat_map(Resources::each).map(|(component, _)| ("resources", component));
+    let logs = expect.logs.iter().flat_map(Logs::each).map(|(component, _)| ("logs", component));
     for (key, component) in resources.chain(logs).filter(|(_, component)| !matches!(*component, "node" | "etcd")) {
         none(&path.key(key).key(component), component);
     }

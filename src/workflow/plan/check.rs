@@ -12,6 +12,7 @@ use crate::spec::{Advise, Advised, Exec, Join, KnownBad, Order, Part, Restart, S
 pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, findings: &mut Findings<'_>) {
     let own = path.key(task.step.word());
     match &task.step {
+        step if nodes.is_etcd_alone() && alone::by_kubeadm(step) => {}
         Step::Join(join) => self::join(join, &own, nodes, findings),
         Step::Exec(exec) => self::exec(exec, &own, nodes, findings),
         Step::Copy(transfer) => self::copy(transfer, &own, nodes, findings),

@@ -52,7 +52,9 @@ impl Flow {
     /// Is it the step's turn, and what is there behind it?
     fn turn(&mut self, task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
         let (created, inited) = (self.created, self.inited);
-        alone::turn(&task.step, &self.nodes, path, findings);
+        if !alone::belongs(&task.step, &self.nodes, path, findings) {
+            return;
+        }
         let mut needs = |there: bool, what: &str, step: &str| {
             if !there {
                 findings.wrong_with(path, what, format!("put a task with {step} before it"));
@@ -94,7 +96,8 @@ impl Flow {
             Step::Heal(id) => self.heal(id, path, findings),
             Step::Wait(Wait { until: Some(State::ApiServer | State::Voter | State::Ready), nodes, .. }) => {
                 needs(inited, "there is no Kubernetes to wait for by then", "`init`");
-                if let (true, Some(selector)) = (inited, nodes) {
+                // of an etcd alone only `wait` itself can tell who votes
+                if let (true, false, Some(selector)) = (inited, self.nodes.is_etcd_alone(), nodes) {
                     self.waits_for_strangers(selector, path, findings);
                 }
             }

@@ -178,7 +178,7 @@ impl Planner<'_> {
             task.heal.clone().map(Step::Heal),
             task.scale.clone().map(Step::Scale),
             task.advise.clone().map(Step::Advise),
-            task.member.clone().map(Step::Member),
+            task.member.clone().map(Box::new).map(Step::Member),
             task.delete.as_ref().map(|_| Step::Delete),
         ];
         given.into_iter().flatten().next()

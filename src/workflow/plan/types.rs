@@ -44,7 +44,7 @@ pub enum Step {
     /// Ask whether the next control plane may join.
     Advise(Advise),
     /// Change an etcd alone.
-    Member(MemberStep),
+    Member(Box<MemberStep>),
     /// Break something from here on.
     Fault(Box<Fault>),
     /// End the fault of this id.
