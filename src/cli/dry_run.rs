@@ -6,15 +6,32 @@ use crate::expect;
 use crate::image::default_versions;
 use crate::spec::Discovery;
 use crate::sys::clock::human;
-use crate::workflow::{self, Plan, PlannedTask, Step};
+use crate::workflow::{self, Language, Plan, PlannedTask, Step};
 
 /// One workflow with its cluster, its tasks and their expectations.
 pub(super) fn describe(plan: &Plan) -> String {
     let choice: Vec<String> = plan.choice.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let mut text = if choice.is_empty() { plan.file.clone() } else { format!("{} [{}]", plan.file, choice.join(" ")) };
-    if !plan.summary.is_empty() {
-        let _ = write!(text, ": {}", plan.summary);
+    if !plan.summary.trim().is_empty() {
+        let _ = write!(text, ": {}", plan.summary.trim_end());
     }
+    match &plan.language {
+        Language::V2 => describe_cluster(plan, &mut text),
+        Language::V1 { artifacts } => drop(writeln!(text, "\n  artifacts: {}", artifacts.display())),
+    }
+    for warning in &plan.topology.warnings {
+        let _ = writeln!(text, "  warning: {warning}");
+    }
+    for known in &plan.known_bad {
+        let _ = writeln!(text, "  known bad: task {:?} fails, {}", known.fails.step, known.issue);
+    }
+    for task in &plan.tasks {
+        describe_task(task, "  ", &mut text);
+    }
+    text
+}
+
+fn describe_cluster(plan: &Plan, text: &mut String) {
     let (spec, topology) = (&plan.cluster, &plan.topology);
     let kubernetes = spec.kubernetes.as_deref().unwrap_or(default_versions::KUBERNETES);
     let etcd = spec.etcd.version.as_deref().map(|v| format!(", etcd {v}")).unwrap_or_default();
@@ -26,16 +43,6 @@ pub(super) fn describe(plan: &Plan) -> String {
         Discovery::Token => "token",
     };
     let _ = write!(text, "\n  Kubernetes {kubernetes}{etcd}{image}, discovery by {discovery}\n  nodes: {}{balancer}\n", nodes.join(" "));
-    for warning in &topology.warnings {
-        let _ = writeln!(text, "  warning: {warning}");
-    }
-    for known in &plan.known_bad {
-        let _ = writeln!(text, "  known bad: task {:?} fails, {}", known.fails.step, known.issue);
-    }
-    for task in &plan.tasks {
-        describe_task(task, "  ", &mut text);
-    }
-    text
 }
 
 /// A task, and those of a group below it.

@@ -1,7 +1,7 @@
 //! `joinder run`: workflows, one after the other.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use anyhow::Context;
 use tokio::task::JoinSet;
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::args::{Output, RunArgs};
 use super::context::Signals;
 use super::exit::Exit;
-use super::{case, diag, dry_run, files, get, list};
+use super::{case, diag, dry_run, files, get, list, show, test};
 use crate::cluster;
 use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity, plain};
@@ -19,14 +19,57 @@ use crate::sys::clock::Stamp;
 use crate::sys::own::Cost;
 use crate::sys::shell::quoted;
 use crate::sys::{env, random};
-use crate::workflow::Plan;
+use crate::workflow::{self, Artifacts as Place, Language, Plan, Request};
 
 pub(super) async fn run(args: RunArgs) -> Exit {
-    let plans = match files::plans(&args.files, &args.vars.vars, &args.select, args.nodes.name.as_deref()) {
+    run_as(args, Manner::Joinder).await
+}
+
+/// Whose command it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// `joinder run`.
+    Joinder,
+    /// `test workflow`: any failure is 1, and kinder's closing lines are on standard output.
+    Kinder,
+}
+
+impl Manner {
+    fn exit(self, exit: Exit) -> Exit {
+        if self == Self::Kinder { exit.as_kinder() } else { exit }
+    }
+
+    /// Where artifacts go when nobody says.
+    fn folder(self, run: &str) -> PathBuf {
+        match self {
+            Self::Joinder => Path::new("_artifacts").join(run),
+            Self::Kinder => PathBuf::from(format!("kinder-test-workflow{run}")),
+        }
+    }
+}
+
+/// What is asked for besides the files.
+fn request(args: &RunArgs, manner: Manner, run: &str) -> Request {
+    let whole = |dir: &Path| absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let artifacts = match &args.artifacts {
+        Some(dir) => Place::Here(whole(dir)),
+        None if args.dry_run || args.list => Place::Else("<tmp-folder>".into()),
+        None => Place::Else(whole(&manner.folder(run))),
+    };
+    Request { name: args.nodes.name.clone(), cases: args.select.cases.clone(), artifacts, ..files::request(&args.vars) }
+}
+
+pub(super) async fn run_as(args: RunArgs, manner: Manner) -> Exit {
+    let run = match random::word(8) {
+        Ok(run) => run,
+        Err(e) => return diag::fail(manner.exit(Exit::BadEnvironment), &e.into()),
+    };
+    let request = request(&args, manner, &run);
+    let plans = match files::plans(&args.files, &request, &args.select) {
         Ok(plans) => plans,
         Err((exit, problems)) => {
             diag::say(&problems);
-            return exit;
+            return manner.exit(exit);
         }
     };
     if plans.is_empty() && !args.list {
@@ -45,12 +88,12 @@ pub(super) async fn run(args: RunArgs) -> Exit {
     }
     if let Some(why) = plans.iter().find_map(not_there) {
         diag::say(&format!("error: {why}"));
-        return Exit::BadFile;
+        return manner.exit(Exit::BadFile);
     }
     let signals = Signals::listen();
-    match execute(&args, &plans, &signals).await {
-        Ok(exit) => exit,
-        Err((exit, error)) => diag::fail(signals.or(exit), &error),
+    match execute(&args, manner, &run, plans, &request, &signals).await {
+        Ok(exit) => manner.exit(exit),
+        Err((exit, error)) => diag::fail(manner.exit(signals.or(exit)), &error),
     }
 }
 
@@ -65,35 +108,69 @@ fn not_there(plan: &Plan) -> Option<String> {
     Some(format!("{file}: knownBad of {} names a residue, which this version cannot see yet: leave `residue` out", residue.issue))
 }
 
-async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
+async fn execute(
+    args: &RunArgs,
+    manner: Manner,
+    run: &str,
+    mut plans: Vec<Plan>,
+    request: &Request,
+    signals: &Signals,
+) -> Result<Exit, (Exit, anyhow::Error)> {
     let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
     let began = Stamp::now();
-    let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
-    let run = random::word(8).map_err(|e| environment(e.into()))?;
-    let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
+    // What is kinder's language alone calls an engine by itself, if at all.
+    let engine = if plans.iter().any(|plan| plan.language == Language::V2) {
+        Some(signals.engine().await.map_err(|e| environment(e.into()))?)
+    } else {
+        None
+    };
+    let dir = match &plans[..] {
+        [Plan { language: Language::V1 { artifacts }, .. }] if manner == Manner::Kinder || !artifacts.ends_with(manner.folder(run)) => {
+            artifacts.clone()
+        }
+        _ => artifacts_dir(args.artifacts.as_deref(), run).map_err(environment)?,
+    };
+    own_folders(&mut plans, &dir, request)?;
+    let plans = &plans[..];
     let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
 
     let events = Bus::new();
+    let told = events.subscribe();
     let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Normal };
     let mut reporter = JoinSet::new();
     reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
     events.tell(Event::RunStarted {
         format: event::FORMAT,
-        run: run.clone(),
+        run: run.to_owned(),
         joinder: env!("CARGO_PKG_VERSION").into(),
-        engine: about.describe(),
+        engine: engine.as_ref().map_or_else(|| "no engine asked".to_owned(), |(_, about)| about.describe()),
     });
 
     let mut whole = CaseResult::default();
     let mut broken = None;
-    match cluster::collect_garbage(runtime.as_ref(), case::REMOVAL, &signals.stop.hard).await {
-        Ok(gone) if gone.removed.is_empty() && gone.left.is_empty() => {}
-        Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
-        Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
+    if let Some((runtime, _)) = &engine {
+        match cluster::collect_garbage(runtime.as_ref(), case::REMOVAL, &signals.stop.hard).await {
+            Ok(gone) if gone.removed.is_empty() && gone.left.is_empty() => {}
+            Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
+            Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
+        }
     }
     for (at, plan) in plans.iter().enumerate() {
         let lifetime = if args.nodes.retain { Lifetime::Kept } else { Lifetime::Process };
-        let world = case::world(plan, &args.nodes, &run, lifetime, &runtime, &events).await;
+        let folder = folder(at, plans.len(), plan);
+        let turn = (at + 1, plans.len());
+        let Some((runtime, _)) = engine.as_ref().filter(|_| plan.language == Language::V2) else {
+            let began = Stamp::now();
+            events.tell(case::started(plan, &case::NO_IMAGES, turn, &folder, repeat(args, plan)));
+            let result = runner::run_v1(plan, &events, &signals.stop).await;
+            events.tell(case::finished(turn.0, &result, began));
+            add(&mut whole, result);
+            if signals.stop.soft.is_cancelled() {
+                break;
+            }
+            continue;
+        };
+        let world = case::world(plan, &args.nodes, run, lifetime, runtime, &events).await;
         let mut world = match world {
             Ok(world) => world,
             Err(e) => {
@@ -101,24 +178,21 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
                 break;
             }
         };
-        let folder = folder(at, plans.len(), plan);
         let kept = dir.join(&folder);
         world.logs = Some(kept.join("nodes"));
         world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
-        events.tell(case::started(plan, &world, (at + 1, plans.len()), &folder, repeat(args, plan)));
+        events.tell(case::started(plan, &world.images, turn, &folder, repeat(args, plan)));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
-        let CaseResult { failed, undecided, left } = result.clone();
-        events.tell(Event::CaseFinished { index: at + 1, failed, undecided, left, took: Stamp::now().since(began) });
-        whole.failed = whole.failed.or(result.failed);
-        whole.undecided |= result.undecided;
-        whole.left |= result.left;
+        events.tell(case::finished(turn.0, &result, began));
+        add(&mut whole, result);
         if signals.stop.soft.is_cancelled() {
             break;
         }
     }
     let exit = broken.as_ref().map_or_else(|| Exit::of(&whole, signals.caught()), |(exit, _)| *exit);
+    let exit = manner.exit(exit);
     let took = Stamp::now().since(began);
     if let Some(cost) = Cost::until_now().filter(|_| args.verbose) {
         events.tell(Event::Note { text: format!("joinder itself used {}", cost.over(took)) });
@@ -126,6 +200,10 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
     events.tell(Event::RunFinished { exit: exit.code(), took });
     events.close();
     let summaries = reporter.join_all().await;
+    if manner == Manner::Kinder {
+        // A reader that is gone changes nothing of what the run came to.
+        let _ = show::write(&plain(&test::closing(told, took)));
+    }
     if args.nodes.retain {
         for name in plans.iter().filter(|plan| plan.makes_nodes()).map(|plan| plan.topology.name.as_str()).collect::<BTreeSet<_>>() {
             diag::say(&format!("kept by --retain: joinder get nodes --name {name}; joinder delete cluster --name {name}"));
@@ -138,6 +216,30 @@ async fn execute(args: &RunArgs, plans: &[Plan], signals: &Signals) -> Result<Ex
         (None, Some(why)) if exit == Exit::Passed => Err(environment(anyhow::anyhow!("the artifacts are incomplete: {why}"))),
         (None, _) => Ok(exit),
     }
+}
+
+/// With several cases each has its own folder, of which a file of version 1 must know before it is expanded.
+fn own_folders(plans: &mut [Plan], dir: &Path, request: &Request) -> Result<(), (Exit, anyhow::Error)> {
+    let of = plans.len();
+    for (at, plan) in plans.iter_mut().enumerate().filter(|_| of > 1) {
+        if plan.language == Language::V2 {
+            continue;
+        }
+        let own = dir.join(folder(at, of, plan));
+        let request = Request { artifacts: Place::Here(absolute(&own).unwrap_or(own)), ..request.clone() };
+        let again = workflow::plans(Path::new(&plan.file), &request);
+        let again = again.map_err(|problems| (Exit::BadFile, anyhow::anyhow!("{problems}")))?;
+        if let Some(again) = again.plans.into_iter().next() {
+            *plan = again;
+        }
+    }
+    Ok(())
+}
+
+fn add(whole: &mut CaseResult, result: CaseResult) {
+    whole.failed = whole.failed.take().or(result.failed);
+    whole.undecided |= result.undecided;
+    whole.left |= result.left;
 }
 
 pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {

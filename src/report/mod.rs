@@ -10,6 +10,7 @@ mod github;
 mod gitlab;
 mod jsonl;
 mod junit;
+mod kinder;
 mod line;
 mod live;
 mod logs;

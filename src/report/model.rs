@@ -38,6 +38,8 @@ pub(super) struct Case {
     pub(super) folder: String,
     pub(super) file: String,
     pub(super) summary: String,
+    /// The language of its file: 1 is kinder's.
+    pub(super) language: u32,
     pub(super) choice: Vec<(String, String)>,
     pub(super) image: String,
     pub(super) kubernetes: String,
@@ -244,7 +246,8 @@ const SLOW: Duration = Duration::from_mins(1);
 
 impl Case {
     fn begin(told: &Told) -> Option<Self> {
-        let Event::CaseStarted { index, of, case, choice, repeat, folder, file, summary, tasks, image, kubernetes, etcd } = &told.event
+        let Event::CaseStarted { index, of, case, language, choice, repeat, folder, file, summary, tasks, image, kubernetes, etcd } =
+            &told.event
         else {
             return None;
         };
@@ -256,6 +259,7 @@ impl Case {
             folder: folder.clone(),
             file: file.clone(),
             summary: summary.clone(),
+            language: *language,
             choice: choice.clone(),
             image: image.clone(),
             kubernetes: kubernetes.clone(),

@@ -2,10 +2,12 @@
 
 mod group;
 mod judge;
+mod kinder;
 mod known;
 mod logs;
 mod policy;
 mod run;
 mod task;
 
+pub use kinder::run_v1;
 pub use run::{CaseResult, clean_up, run};
