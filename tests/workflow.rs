@@ -131,7 +131,7 @@ fn mangled_files_are_planned_or_refused() {
         "#",
     ];
     let mut texts: Vec<String> = Vec::new();
-    for dir in ["workflows/join", "tests/bad", "tests/bad/parts"] {
+    for dir in ["workflows/join", "tests/bad", "tests/bad/parts", "tests/bad/v1", "tests/data/kinder/workflows"] {
         for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(dir)).expect("a folder") {
             let path = entry.expect("an entry").path();
             if let (true, Ok(text)) = (path.is_file(), std::fs::read_to_string(&path)) {

@@ -16,6 +16,9 @@ use crate::workflow::Choice;
     after_help = "Start:\n  joinder build node-image\n  joinder run workflows/join/parallel.yaml\n\nExit codes: 0 passed, 100 failed, 102 undecided, 2 to 4 not started, 130 and 143 stopped; all in docs/exit-codes.md"
 )]
 pub(super) struct Cli {
+    /// kinder's level of what it says; joinder's is `--verbose`
+    #[arg(long, global = true, hide = true, value_name = "LEVEL")]
+    pub(super) loglevel: Option<String>,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -24,8 +27,13 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Run workflows and judge them
     Run(RunArgs),
+    /// Run kinder's tests
+    #[command(subcommand)]
+    Test(Test),
     /// Say everything that is wrong with workflows, and touch nothing
     Lint(LintArgs),
+    /// Write a workflow of version 1, kinder's language, in version 2
+    Migrate(MigrateArgs),
     /// Print the JSON Schema of workflows
     Schema,
     /// Build the images that nodes are made of
@@ -42,6 +50,8 @@ pub(super) enum Command {
     Get(Get),
     /// Run a command in nodes (its standard input is empty)
     Exec(ExecArgs),
+    /// Copy files into nodes, or out of one
+    Cp(CpArgs),
     /// Write logs to a folder, or a kubeconfig into the user's own
     #[command(subcommand)]
     Export(Export),
@@ -68,6 +78,47 @@ pub(super) enum Command {
         #[arg(long)]
         idle: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Test {
+    /// Run a workflow as kinder does: any failure is exit code 1
+    Workflow(WorkflowArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Files of version 1 and 2 are run.\n\nExamples:\n  joinder test workflow regular-1.36.yaml\n  joinder test workflow regular-1.36.yaml \"$ARTIFACTS\" --verbose"
+)]
+pub(super) struct WorkflowArgs {
+    /// The workflow's file
+    #[arg(value_name = "CONFIG")]
+    pub(super) config: PathBuf,
+    /// Where logs and JUnit go, made if missing; empty is as if not given [default: the workflow's or $ARTIFACTS, else a new ./kinder-test-workflow*]
+    // a text: for paths clap refuses what is empty
+    #[arg(value_name = "ARTIFACTS")]
+    pub(super) artifacts: Option<String>,
+    /// Print the plan and touch nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Show what the tasks write too
+    #[arg(long)]
+    pub(super) verbose: bool,
+    /// Only cleanup comes after a failure, as without this flag
+    #[arg(long)]
+    pub(super) exit_on_task_error: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  joinder migrate kinders.yaml\n  joinder migrate kinders.yaml -o workflow.yaml && joinder lint workflow.yaml"
+)]
+pub(super) struct MigrateArgs {
+    /// The file of version 1
+    pub(super) file: PathBuf,
+    /// Where the new one goes, which must not be there yet [default: standard output]
+    #[arg(long, short, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -170,6 +221,12 @@ pub(super) enum Get {
         dir: PathBuf,
         #[command(flatten)]
         output: OutputArgs,
+    },
+    /// Where kinder keeps a cluster's kubeconfig, whether or not it is there
+    #[command(after_help = "Examples:\n  joinder get kubeconfig-path --name b")]
+    KubeconfigPath {
+        #[command(flatten)]
+        cluster: NameArgs,
     },
     /// The administrator's kubeconfig
     #[command(after_help = "Examples:\n  joinder get kubeconfig > kubeconfig\n  joinder get kubeconfig --name b --internal")]
@@ -369,9 +426,24 @@ pub(super) struct ExecArgs {
     pub(super) cluster: NameArgs,
     /// all, first, secondaries, control-planes, workers, cp2, worker1, a node's name, or kinder's @all, '@cp*', @w1; several with commas
     pub(super) node: String,
-    /// Program and arguments
-    #[arg(required = true, last = true)]
+    /// Program and arguments; behind `--` where they have flags of their own
+    #[arg(required = true)]
     pub(super) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  joinder cp ./script.sh '@cp*:/kinder/script.sh'\n  joinder cp --name b cp1:/etc/kubernetes/admin.conf ./admin.conf"
+)]
+pub(super) struct CpArgs {
+    #[command(flatten)]
+    pub(super) cluster: NameArgs,
+    /// A file or folder here, or NODE:/PATH of one node
+    #[arg(value_name = "SRC")]
+    pub(super) from: String,
+    /// A path here, or NODES:/PATH; nodes are named as in exec
+    #[arg(value_name = "DEST")]
+    pub(super) to: String,
 }
 
 #[derive(Debug, Args)]
@@ -418,7 +490,7 @@ pub(super) struct LintArgs {
 }
 
 /// Values from outside.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct VarArgs {
     /// Give a var a value; wins over the matrix and the file
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = pair)]
@@ -426,7 +498,7 @@ pub(super) struct VarArgs {
 }
 
 /// Which cases.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct SelectArgs {
     /// Only the cases with these values of the matrix: 'order=parallel,n=3'; may be given several times
     #[arg(long = "case", value_name = "NAME=VALUE,…")]
@@ -437,7 +509,7 @@ pub(super) struct SelectArgs {
 }
 
 /// How often, and from which seed.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct RoundArgs {
     /// Run all cases so many times, and say how many passed and how sure that is
     #[arg(long, value_name = "N")]
@@ -454,7 +526,7 @@ pub(super) struct RoundArgs {
 }
 
 /// What the nodes are made of.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct NodeArgs {
     /// Name of the cluster, in place of the workflow's [default: joinder]
     #[arg(long, value_name = "NAME")]

@@ -13,14 +13,19 @@ use crate::event::{Bus, Event};
 use crate::fault::Faults;
 use crate::image::find;
 use crate::node::Overrides;
+use crate::runner::CaseResult;
 use crate::runtime::Runtime;
 use crate::runtime::label::{self, Lifetime};
 use crate::spec::ClusterSpec;
 use crate::step::World;
+use crate::sys::clock::Stamp;
 use crate::workflow::{self, Plan};
 
 /// A step of `create cluster`.
 pub(super) const STEP_LIMIT: Duration = Duration::from_mins(15);
+
+/// Of a plan that makes no nodes.
+pub(super) const NO_IMAGES: Images = Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None };
 
 /// How long removing may take.
 pub(super) const REMOVAL: Duration = Duration::from_mins(2);
@@ -35,7 +40,7 @@ pub(super) async fn world(
     events: &Bus,
 ) -> anyhow::Result<World> {
     let topology = &plan.topology;
-    let mut chosen = Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None };
+    let mut chosen = NO_IMAGES;
     if plan.makes_nodes() {
         cluster::refuse_taken(topology, runtime.as_ref()).await?;
         chosen = images(&plan.cluster, topology, args, runtime.as_ref()).await?;
@@ -79,8 +84,8 @@ pub(super) fn doubts(world: &World) {
 }
 
 /// The first event of a case.
-pub(super) fn started(turn: &Turn<'_>, world: &World, (index, of): (usize, usize), folder: &str, repeat: String) -> Event {
-    let plan = turn.plan;
+pub(super) fn started(turn: &Turn, images: &Images, (index, of): (usize, usize), folder: &str, repeat: String) -> Event {
+    let plan = &turn.plan;
     Event::CaseStarted {
         index,
         of,
@@ -88,16 +93,23 @@ pub(super) fn started(turn: &Turn<'_>, world: &World, (index, of): (usize, usize
         rounds: turn.rounds,
         seed: turn.seed,
         case: turn.name(),
+        language: plan.language.version(),
         choice: plan.choice.clone(),
         repeat,
         folder: folder.to_owned(),
         file: plan.file.clone(),
         summary: plan.summary.clone(),
-        tasks: workflow::outline(&plan.tasks, plan.topology.etcd.as_ref()),
-        image: world.images.node.clone(),
-        kubernetes: world.images.kubernetes.clone().unwrap_or_default(),
-        etcd: world.images.etcd.clone().unwrap_or_default(),
+        tasks: workflow::outline(plan),
+        image: images.node.clone(),
+        kubernetes: images.kubernetes.clone().unwrap_or_default(),
+        etcd: images.etcd.clone().unwrap_or_default(),
     }
+}
+
+/// The last event of a case.
+pub(super) fn finished(index: usize, result: &CaseResult, began: Stamp) -> Event {
+    let CaseResult { failed, undecided, left } = result.clone();
+    Event::CaseFinished { index, failed, undecided, left, took: Stamp::now().since(began) }
 }
 
 /// The image by name where one is named, else the newest with the versions asked for, the default ones where none are.

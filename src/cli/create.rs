@@ -18,7 +18,7 @@ use crate::runtime::label::Lifetime;
 use crate::spec::{ClusterSpec, Compare, EtcdSpec, Expectations, Invariants, Join, Load, NodesReady, Order};
 use crate::sys::clock::Stamp;
 use crate::sys::random;
-use crate::workflow::{Plan, PlannedTask, Step};
+use crate::workflow::{Language, Plan, PlannedTask, Step};
 
 pub(super) async fn cluster(args: CreateArgs) -> Exit {
     let spec = ClusterSpec {
@@ -37,6 +37,7 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
         }
     };
     let plan = Plan {
+        language: Language::V2,
         case: String::new(),
         choice: Vec::new(),
         // whoever makes a cluster to work with wants nothing in it that he has not put there
@@ -111,7 +112,8 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
-    events.tell(case::started(&Turn { plan, round: 1, rounds: 1, seed }, &world, (1, 1), "", String::new()));
+    let turn = Turn { plan: plan.clone(), round: 1, rounds: 1, seed };
+    events.tell(case::started(&turn, &world.images, (1, 1), "", String::new()));
     case::doubts(&world);
     // Kept while it goes well; what a failure leaves is removed unless --retain.
     let mut result = runner::run(plan, &mut world, &signals.stop, true).await;

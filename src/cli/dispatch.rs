@@ -5,11 +5,11 @@ use std::panic;
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
-use super::args::{Build, Cli, Command, Create, Delete, Export, Get};
+use super::args::{Build, Cli, Command, Create, Delete, Export, Get, Test};
 use super::exit::Exit;
 use super::{
-    advise, artifacts, build, create, delete, diag, doctor, exec, export, gc, get, kubeconfig, lint, manual, report, run, schema, version,
-    watch,
+    advise, artifacts, build, cp, create, delete, diag, doctor, exec, export, gc, get, kinder, kubeconfig, lint, manual, migrate, report,
+    run, schema, test, version, watch,
 };
 
 /// Reads the command line and does what it says.
@@ -17,19 +17,22 @@ pub fn main() -> Exit {
     end_on_panic();
     // One provider for all TLS in the process; a second call would only say that there is one.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let cli = match manual::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let called = kinder::Called::look();
+    let command = called.command(manual::command());
+    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(e) => {
             let shown = e.print();
             let asked = matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return if asked && shown.is_ok() { Exit::Passed } else { Exit::BadCommandLine };
+            return called.exit(if asked && shown.is_ok() { Exit::Passed } else { Exit::BadCommandLine });
         }
     };
+    kinder::check_level(cli.loglevel.as_deref());
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => return diag::fail(Exit::Unexpected, &anyhow::Error::new(e).context("cannot start")),
     };
-    let exit = runtime.block_on(dispatch(cli));
+    let exit = called.exit(runtime.block_on(dispatch(cli, called)));
     // A blocked read of standard input must not keep the process alive.
     runtime.shutdown_background();
     exit
@@ -47,20 +50,25 @@ fn end_on_panic() {
     }));
 }
 
-async fn dispatch(cli: Cli) -> Exit {
+async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
+        Command::Test(Test::Workflow(args)) => test::workflow(args).await,
+        Command::Migrate(args) => migrate::migrate(&args),
         Command::Lint(args) => lint::lint(&args),
         Command::Schema => schema::schema(),
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Build(Build::EtcdImage(args)) => build::etcd_image(args).await,
-        Command::Create(Create::Cluster(args)) => create::cluster(args).await,
+        Command::Create(Create::Cluster(args)) => create::cluster(called.create(args)).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
         Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output).await,
         Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
         Command::Get(Get::Artifacts { dir, output }) => artifacts::artifacts(&dir, output.output),
         Command::Exec(args) => exec::exec(&args).await,
+        Command::Cp(args) => cp::cp(&args).await,
+        Command::Get(Get::KubeconfigPath { cluster }) => kinder::kubeconfig_path(&cluster.name),
+        Command::Version(_) if called.is_kinder() => kinder::version(),
         Command::Export(Export::Logs { cluster, dir }) => export::logs(&cluster.name, dir).await,
         Command::Export(Export::Kubeconfig { cluster, kubeconfig, internal }) => {
             kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal).await

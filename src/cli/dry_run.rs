@@ -7,15 +7,32 @@ use crate::expect;
 use crate::image::default_versions;
 use crate::spec::{Discovery, Load};
 use crate::sys::clock::human;
-use crate::workflow::{self, Plan, PlannedTask, Step};
+use crate::workflow::{self, Language, Plan, PlannedTask, Step};
 
 /// One workflow with its cluster, its tasks and their expectations.
 pub(super) fn describe(plan: &Plan) -> String {
     let choice: Vec<String> = plan.choice.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let mut text = if choice.is_empty() { plan.file.clone() } else { format!("{} [{}]", plan.file, choice.join(" ")) };
-    if !plan.summary.is_empty() {
-        let _ = write!(text, ": {}", plan.summary);
+    if !plan.summary.trim().is_empty() {
+        let _ = write!(text, ": {}", plan.summary.trim_end());
     }
+    match &plan.language {
+        Language::V2 => describe_cluster(plan, &mut text),
+        Language::V1 { artifacts } => drop(writeln!(text, "\n  artifacts: {}", artifacts.display())),
+    }
+    for warning in &plan.topology.warnings {
+        let _ = writeln!(text, "  warning: {warning}");
+    }
+    for known in &plan.known_bad {
+        let _ = writeln!(text, "  known bad: task {:?} fails, {}", known.fails.step, known.issue);
+    }
+    for task in &plan.tasks {
+        describe_task(task, plan.topology.etcd.as_ref(), "  ", &mut text);
+    }
+    text
+}
+
+fn describe_cluster(plan: &Plan, text: &mut String) {
     let (spec, topology) = (&plan.cluster, &plan.topology);
     let kubernetes = spec.kubernetes.as_deref().unwrap_or(default_versions::KUBERNETES);
     let etcd = spec.etcd.version.as_deref().map(|v| format!(", etcd {v}")).unwrap_or_default();
@@ -35,20 +52,10 @@ pub(super) fn describe(plan: &Plan) -> String {
         let _ = writeln!(text, "  etcd --{name}={value}");
     }
     text.push_str(&load(&plan.load));
-    for warning in &topology.warnings {
-        let _ = writeln!(text, "  warning: {warning}");
-    }
-    for known in &plan.known_bad {
-        let _ = writeln!(text, "  known bad: task {:?} fails, {}", known.fails.step, known.issue);
-    }
     if !plan.invariants.off.is_empty() {
         let off: Vec<&str> = plan.invariants.off.iter().map(|one| one.title()).collect();
         let _ = writeln!(text, "  not judged: {}", off.join(", "));
     }
-    for task in &plan.tasks {
-        describe_task(task, topology.etcd.as_ref(), "  ", &mut text);
-    }
-    text
 }
 
 /// What joinder's own clients do, where the file says so.

@@ -15,7 +15,8 @@ use crate::node::Node;
 use crate::spec::Pick;
 use crate::sys::stop::Stop;
 
-const ATTACH: Duration = Duration::from_secs(10);
+/// Finding a cluster's nodes and reaching their agents.
+pub(super) const ATTACH: Duration = Duration::from_secs(10);
 
 /// Runs the command in the nodes one after the other; the first exit code that is not 0 is the answer.
 pub(super) async fn exec(args: &ExecArgs) -> Exit {
@@ -98,7 +99,7 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
 }
 
 /// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`), kinder's (`@cp*`, `@w1`), or name; several with commas.
-fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Vec<Absent>)> {
+pub(super) fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Vec<Absent>)> {
     let picks = picks(wanted)?;
     let members = cluster.with_member().map(|node| node.index);
     let down = cluster.absent.iter().filter(|node| node.role.has_member()).map(|node| node.index);
@@ -112,7 +113,15 @@ fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Ve
 
 /// The words of a list. One that is none is never left out: the command would run in fewer nodes than are meant.
 fn picks(wanted: &str) -> anyhow::Result<Vec<Pick>> {
-    wanted.split(',').map(|word| word.trim().parse().map_err(|why: String| anyhow::anyhow!(why.replace("\nhelp: ", ": ")))).collect()
+    wanted
+        .split(',')
+        .map(|word| kinders(word.trim()).parse().map_err(|why: String| anyhow::anyhow!(why.replace("\nhelp: ", ": "))))
+        .collect()
+}
+
+/// kinder's words are found in any case.
+fn kinders(word: &str) -> String {
+    if word.starts_with('@') { word.to_ascii_lowercase() } else { word.to_owned() }
 }
 
 #[cfg(test)]
@@ -123,6 +132,7 @@ mod tests {
     #[test]
     fn a_misspelt_word_of_a_list_is_an_error() {
         assert_eq!(picks("cp1, worker2").expect("fine"), [Pick::ControlPlane(1), Pick::Worker(2)]);
+        assert_eq!(picks("@CP*,@W2,@cpN").expect("fine"), [Pick::ControlPlanes, Pick::Worker(2), Pick::Secondaries]);
         let why = picks("cp1,wrker2").expect_err("no word").to_string();
         assert!(why.contains("\"wrker2\" selects no node: use all"), "{why}");
     }

@@ -10,7 +10,7 @@ use crate::sys::signal::Caught;
 pub enum Exit {
     /// Stopped by a signal, after cleanup.
     Signal(Caught),
-    /// An unexpected error in joinder.
+    /// An unexpected error in joinder; under kinder's verbs any failure.
     Unexpected,
     /// The command line is wrong.
     BadCommandLine,
@@ -40,6 +40,12 @@ impl Exit {
             None if result.left => Self::Left,
             None => Self::Passed,
         }
+    }
+
+    /// As kinder's users expect it: any failure is 1.
+    #[must_use]
+    pub fn as_kinder(self) -> Self {
+        if self.code() == 0 { Self::Passed } else { Self::Unexpected }
     }
 
     /// The number.

@@ -3,22 +3,27 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::args::SelectArgs;
+use super::args::{SelectArgs, VarArgs};
 use super::exit::Exit;
+use crate::image;
 use crate::sys::env;
-use crate::workflow::{self, Choice, Loaded, Plan, Request, suggestion};
+use crate::workflow::{self, Labels, Loaded, Plan, Request, suggestion};
 
 /// What every file came to.
 pub(super) type Each = Vec<(PathBuf, Loaded)>;
 
+/// What is asked for besides the files, as far as it is the same for all verbs.
+pub(super) fn request(vars: &VarArgs) -> Request {
+    Request { vars: vars.vars.clone(), env: env::all(), labels: Labels::new(image::version_of_label), ..Request::default() }
+}
+
 /// Reads every file, or says everything that is wrong with all of them.
-pub(super) fn load(paths: &[PathBuf], vars: &[(String, String)], cases: &[Choice], name: Option<&str>) -> Result<Each, (Exit, String)> {
-    let request = Request { name: name.map(str::to_owned), vars: vars.to_vec(), cases: cases.to_vec(), env: env::all() };
+pub(super) fn load(paths: &[PathBuf], request: &Request) -> Result<Each, (Exit, String)> {
     let mut problems = Vec::new();
     let mut each = Vec::new();
     let files: Vec<PathBuf> = paths.iter().flat_map(|path| files(path, &mut problems)).collect();
     for file in files {
-        match workflow::plans(&file, &request) {
+        match workflow::plans(&file, request) {
             Ok(loaded) => each.push((file, loaded)),
             Err(all) => problems.push(all.to_string()),
         }
@@ -27,7 +32,7 @@ pub(super) fn load(paths: &[PathBuf], vars: &[(String, String)], cases: &[Choice
         return Err((Exit::BadFile, problems.join("\n\n")));
     }
     let known: BTreeSet<&str> = each.iter().flat_map(|(_, loaded)| &loaded.vars).map(String::as_str).collect();
-    match vars.iter().find(|(name, _)| !known.contains(name.as_str())) {
+    match request.vars.iter().find(|(name, _)| !known.contains(name.as_str())) {
         Some((name, _)) => {
             let why = format!("error: --var {name}: no file has a var of that name{}", near(name, &known));
             Err((Exit::BadCommandLine, why))
@@ -37,20 +42,15 @@ pub(super) fn load(paths: &[PathBuf], vars: &[(String, String)], cases: &[Choice
 }
 
 /// The cases of all files that are asked for.
-pub(super) fn plans(
-    paths: &[PathBuf],
-    vars: &[(String, String)],
-    select: &SelectArgs,
-    name: Option<&str>,
-) -> Result<Vec<Plan>, (Exit, String)> {
-    let each = load(paths, vars, &select.cases, name)?;
+pub(super) fn plans(paths: &[PathBuf], request: &Request, select: &SelectArgs) -> Result<Vec<Plan>, (Exit, String)> {
+    let each = load(paths, request)?;
     let wrong = |why: String| (Exit::BadCommandLine, format!("error: {why}"));
     for (name, value) in select.cases.iter().flat_map(|choice| &choice.0) {
         check_pair(name, value, &each).map_err(wrong)?;
     }
     let some: Vec<Plan> = each.into_iter().flat_map(|(_, loaded)| loaded.plans).collect();
     if some.is_empty() {
-        let shown: Vec<String> = select.cases.iter().map(Choice::to_string).collect();
+        let shown: Vec<String> = select.cases.iter().map(ToString::to_string).collect();
         return Err(wrong(format!("no case is so: --case '{}'", shown.join("' --case '"))));
     }
     Ok(match select.partition {

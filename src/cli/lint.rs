@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::{diag, files, show};
 
 pub(super) fn lint(args: &LintArgs) -> Exit {
-    match files::load(&args.files, &args.vars.vars, &[], None) {
+    match files::load(&args.files, &files::request(&args.vars)) {
         Err((exit, problems)) => {
             diag::say(&problems);
             exit

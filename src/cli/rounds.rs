@@ -6,16 +6,16 @@ use super::args::RoundArgs;
 use super::exit::Exit;
 use super::files;
 use crate::report::{self, Unlucky};
-use crate::workflow::{Choice, Plan};
+use crate::workflow::{Choice, Plan, Request};
 
 /// `--until-fail` without a number ends here all the same.
 const PLENTY: u32 = 1_000;
 
 /// One case in one of its rounds.
 #[derive(Clone, Debug)]
-pub(super) struct Turn<'a> {
+pub(super) struct Turn {
     /// What is run.
-    pub(super) plan: &'a Plan,
+    pub(super) plan: Plan,
     /// Which round, counted from 1.
     pub(super) round: u32,
     /// How many there are at most.
@@ -24,7 +24,7 @@ pub(super) struct Turn<'a> {
     pub(super) seed: u64,
 }
 
-impl Turn<'_> {
+impl Turn {
     /// The case's name, with its round where there are several.
     pub(super) fn name(&self) -> String {
         if self.rounds == 1 { self.plan.case.clone() } else { format!("{} round {}", self.plan.case, self.round) }
@@ -33,9 +33,10 @@ impl Turn<'_> {
 
 /// All turns in order, a round of all cases before the next, from each case's seed. Round R draws from its seed + R - 1, so that one
 /// round can be run alone.
-pub(super) fn turns<'a>(cases: &'a [(Plan, u64)], args: &RoundArgs) -> Vec<Turn<'a>> {
+pub(super) fn turns(cases: &[(Plan, u64)], args: &RoundArgs) -> Vec<Turn> {
     let rounds = args.repeat.map_or(if args.until_fail { PLENTY } else { 1 }, u32::from);
-    let turn = |round: u32, plan, seed: u64| Turn { plan, round, rounds, seed: seed.wrapping_add(u64::from(round - 1)) };
+    let turn =
+        |round: u32, plan: &Plan, seed: u64| Turn { plan: plan.clone(), round, rounds, seed: seed.wrapping_add(u64::from(round - 1)) };
     (1..=rounds).flat_map(|round| cases.iter().map(move |(plan, seed)| turn(round, plan, *seed))).collect()
 }
 
@@ -43,18 +44,19 @@ pub(super) fn turns<'a>(cases: &'a [(Plan, u64)], args: &RoundArgs) -> Vec<Turn<
 ///
 /// # Errors
 /// When that run cannot be read, or a file is not what it was.
-pub(super) fn failed(dir: &Path, vars: &[(String, String)], name: Option<&str>) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
+pub(super) fn failed(dir: &Path, request: &Request) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
     let unlucky = report::unlucky(dir).map_err(|e| (Exit::BadFile, format!("error: {e}")))?;
-    unlucky.iter().map(|case| planned(case, dir, vars, name)).collect()
+    unlucky.iter().map(|case| planned(case, dir, request)).collect()
 }
 
-fn planned(case: &Unlucky, dir: &Path, vars: &[(String, String)], name: Option<&str>) -> Result<(Plan, u64), (Exit, String)> {
+fn planned(case: &Unlucky, dir: &Path, request: &Request) -> Result<(Plan, u64), (Exit, String)> {
     let wrong = |why: String| (Exit::BadFile, format!("error: --rerun-failed {}: case {}: {why}", dir.display(), case.name));
     if case.file.is_empty() {
         return Err(wrong("no file made it".into()));
     }
     let choice = (!case.choice.is_empty()).then(|| Choice(case.choice.clone()));
-    let each = files::load(&[case.file.clone().into()], vars, choice.as_slice(), name)?;
+    let request = Request { cases: choice.into_iter().collect(), ..request.clone() };
+    let each = files::load(&[case.file.clone().into()], &request)?;
     let mut plans = each.into_iter().flat_map(|(_, loaded)| loaded.plans);
     match (plans.next(), plans.next()) {
         (Some(plan), None) if plan.choice == case.choice => Ok((plan, case.seed)),
@@ -67,7 +69,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::workflow::{self, Request};
+    use crate::workflow;
 
     fn plans() -> Vec<Plan> {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/workflows/join/parallel.yaml"));

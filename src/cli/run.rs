@@ -1,7 +1,7 @@
 //! `joinder run`: workflows, one after the other.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use anyhow::Context;
 use tokio::task::JoinSet;
@@ -10,7 +10,7 @@ use super::args::{Output, RunArgs};
 use super::context::Signals;
 use super::exit::Exit;
 use super::rounds::Turn;
-use super::{case, diag, dry_run, files, get, list, rounds};
+use super::{case, diag, dry_run, files, get, list, rounds, show, test};
 use crate::cluster;
 use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity, plain};
@@ -20,14 +20,57 @@ use crate::sys::clock::Stamp;
 use crate::sys::own::Cost;
 use crate::sys::shell::quoted;
 use crate::sys::{env, random};
-use crate::workflow::Plan;
+use crate::workflow::{self, Artifacts as Place, Language, Plan, Request};
 
 pub(super) async fn run(args: RunArgs) -> Exit {
-    let cases = match cases(&args) {
+    run_as(args, Manner::Joinder).await
+}
+
+/// Whose command it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// `joinder run`.
+    Joinder,
+    /// `test workflow`: any failure is 1, and kinder's closing lines are on standard output.
+    Kinder,
+}
+
+impl Manner {
+    fn exit(self, exit: Exit) -> Exit {
+        if self == Self::Kinder { exit.as_kinder() } else { exit }
+    }
+
+    /// Where artifacts go when nobody says.
+    fn folder(self, run: &str) -> PathBuf {
+        match self {
+            Self::Joinder => Path::new("_artifacts").join(run),
+            Self::Kinder => PathBuf::from(format!("kinder-test-workflow{run}")),
+        }
+    }
+}
+
+/// What is asked for besides the files.
+fn request(args: &RunArgs, manner: Manner, run: &str) -> Request {
+    let whole = |dir: &Path| absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let artifacts = match &args.artifacts {
+        Some(dir) => Place::Here(whole(dir)),
+        None if args.dry_run || args.list => Place::Else("<tmp-folder>".into()),
+        None => Place::Else(whole(&manner.folder(run))),
+    };
+    Request { name: args.nodes.name.clone(), cases: args.select.cases.clone(), artifacts, ..files::request(&args.vars) }
+}
+
+pub(super) async fn run_as(args: RunArgs, manner: Manner) -> Exit {
+    let run = match random::word(8) {
+        Ok(run) => run,
+        Err(e) => return diag::fail(manner.exit(Exit::BadEnvironment), &e.into()),
+    };
+    let request = request(&args, manner, &run);
+    let cases = match cases(&args, &request) {
         Ok(cases) => cases,
         Err((exit, problems)) => {
             diag::say(&problems);
-            return exit;
+            return manner.exit(exit);
         }
     };
     let plans = || cases.iter().map(|(plan, _)| plan);
@@ -48,19 +91,19 @@ pub(super) async fn run(args: RunArgs) -> Exit {
         return get::write(&plain(&plans().map(dry_run::describe).collect::<String>()));
     }
     let signals = Signals::listen();
-    match execute(&args, &cases, &signals).await {
-        Ok(exit) => exit,
-        Err((exit, error)) => diag::fail(signals.or(exit), &error),
+    let turns = rounds::turns(&cases, &args.rounds);
+    match execute(&args, manner, &run, turns, &request, &signals).await {
+        Ok(exit) => manner.exit(exit),
+        Err((exit, error)) => diag::fail(manner.exit(signals.or(exit)), &error),
     }
 }
 
 /// What is to be run, each with the seed of its first round.
-fn cases(args: &RunArgs) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
-    let name = args.nodes.name.as_deref();
+fn cases(args: &RunArgs, request: &Request) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
     if let Some(dir) = &args.rounds.rerun_failed {
-        return rounds::failed(dir, &args.vars.vars, name);
+        return rounds::failed(dir, request);
     }
-    let plans = files::plans(&args.files, &args.vars.vars, &args.select, name)?;
+    let plans = files::plans(&args.files, request, &args.select)?;
     let seed = match args.rounds.seed {
         Some(seed) => seed,
         None => random::seed().map_err(|e| (Exit::BadEnvironment, format!("error: no seed: {e}")))?,
@@ -68,37 +111,71 @@ fn cases(args: &RunArgs) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
     Ok(plans.into_iter().map(|plan| (plan, seed)).collect())
 }
 
-async fn execute(args: &RunArgs, cases: &[(Plan, u64)], signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
+async fn execute(
+    args: &RunArgs,
+    manner: Manner,
+    run: &str,
+    mut turns: Vec<Turn>,
+    request: &Request,
+    signals: &Signals,
+) -> Result<Exit, (Exit, anyhow::Error)> {
     let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
     let began = Stamp::now();
-    let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
-    let run = random::word(8).map_err(|e| environment(e.into()))?;
-    let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
+    // What is kinder's language alone calls an engine by itself, if at all.
+    let engine = if turns.iter().any(|turn| turn.plan.language == Language::V2) {
+        Some(signals.engine().await.map_err(|e| environment(e.into()))?)
+    } else {
+        None
+    };
+    let dir = match &turns[..] {
+        [Turn { plan: Plan { language: Language::V1 { artifacts }, .. }, .. }]
+            if manner == Manner::Kinder || !artifacts.ends_with(manner.folder(run)) =>
+        {
+            artifacts.clone()
+        }
+        _ => artifacts_dir(args.artifacts.as_deref(), run).map_err(environment)?,
+    };
+    own_folders(&mut turns, &dir, request)?;
     let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
 
     let events = Bus::new();
+    let told = events.subscribe();
     let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Normal };
     let mut reporter = JoinSet::new();
     reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
     events.tell(Event::RunStarted {
         format: event::FORMAT,
-        run: run.clone(),
+        run: run.to_owned(),
         joinder: env!("CARGO_PKG_VERSION").into(),
-        engine: about.describe(),
+        engine: engine.as_ref().map_or_else(|| "no engine asked".to_owned(), |(_, about)| about.describe()),
     });
 
     let mut whole = CaseResult::default();
     let mut broken = None;
-    match cluster::collect_garbage(runtime.as_ref(), case::REMOVAL, &signals.stop.hard).await {
-        Ok(gone) if gone.removed.is_empty() && gone.left.is_empty() => {}
-        Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
-        Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
+    if let Some((runtime, _)) = &engine {
+        match cluster::collect_garbage(runtime.as_ref(), case::REMOVAL, &signals.stop.hard).await {
+            Ok(gone) if gone.removed.is_empty() && gone.left.is_empty() => {}
+            Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
+            Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
+        }
     }
-    let turns = rounds::turns(cases, &args.rounds);
     for (at, turn) in turns.iter().enumerate() {
-        let plan = turn.plan;
+        let plan = &turn.plan;
         let lifetime = if args.nodes.retain { Lifetime::Kept } else { Lifetime::Process };
-        let world = case::world(plan, &args.nodes, (&run, turn.seed), lifetime, &runtime, &events).await;
+        let folder = folder(at, turns.len(), turn);
+        let place = (at + 1, turns.len());
+        let Some((runtime, _)) = engine.as_ref().filter(|_| plan.language == Language::V2) else {
+            let began = Stamp::now();
+            events.tell(case::started(turn, &case::NO_IMAGES, place, &folder, repeat(args, turn)));
+            let result = runner::run_v1(plan, &events, &signals.stop).await;
+            events.tell(case::finished(place.0, &result, began));
+            add(&mut whole, result);
+            if signals.stop.soft.is_cancelled() || enough(args, &whole) {
+                break;
+            }
+            continue;
+        };
+        let world = case::world(plan, &args.nodes, (run, turn.seed), lifetime, runtime, &events).await;
         let mut world = match world {
             Ok(world) => world,
             Err(e) => {
@@ -106,25 +183,21 @@ async fn execute(args: &RunArgs, cases: &[(Plan, u64)], signals: &Signals) -> Re
                 break;
             }
         };
-        let folder = folder(at, turns.len(), turn);
         let kept = dir.join(&folder);
         world.logs = Some(kept.join("nodes"));
         world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
-        events.tell(case::started(turn, &world, (at + 1, turns.len()), &folder, repeat(args, turn)));
+        events.tell(case::started(turn, &world.images, place, &folder, repeat(args, turn)));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
-        let CaseResult { failed, undecided, left } = result.clone();
-        events.tell(Event::CaseFinished { index: at + 1, failed, undecided, left, took: Stamp::now().since(began) });
-        whole.failed = whole.failed.or(result.failed);
-        whole.undecided |= result.undecided;
-        whole.left |= result.left;
-        let enough = args.rounds.until_fail && whole.failed.is_some();
-        if signals.stop.soft.is_cancelled() || enough {
+        events.tell(case::finished(place.0, &result, began));
+        add(&mut whole, result);
+        if signals.stop.soft.is_cancelled() || enough(args, &whole) {
             break;
         }
     }
     let exit = broken.as_ref().map_or_else(|| Exit::of(&whole, signals.caught()), |(exit, _)| *exit);
+    let exit = manner.exit(exit);
     let took = Stamp::now().since(began);
     if let Some(cost) = Cost::until_now().filter(|_| args.verbose) {
         events.tell(Event::Note { text: format!("joinder itself used {}", cost.over(took)) });
@@ -132,14 +205,13 @@ async fn execute(args: &RunArgs, cases: &[(Plan, u64)], signals: &Signals) -> Re
     events.tell(Event::RunFinished { exit: exit.code(), took });
     events.close();
     let summaries = reporter.join_all().await;
+    if manner == Manner::Kinder {
+        // A reader that is gone changes nothing of what the run came to.
+        let _ = show::write(&plain(&test::closing(told, took)));
+    }
     if args.nodes.retain {
-        for name in cases
-            .iter()
-            .map(|(plan, _)| plan)
-            .filter(|plan| plan.makes_nodes())
-            .map(|plan| plan.topology.name.as_str())
-            .collect::<BTreeSet<_>>()
-        {
+        let made = turns.iter().map(|turn| &turn.plan).filter(|plan| plan.makes_nodes());
+        for name in made.map(|plan| plan.topology.name.as_str()).collect::<BTreeSet<_>>() {
             diag::say(&format!("kept by --retain: joinder get nodes --name {name}; joinder delete cluster --name {name}"));
         }
     }
@@ -150,6 +222,35 @@ async fn execute(args: &RunArgs, cases: &[(Plan, u64)], signals: &Signals) -> Re
         (None, Some(why)) if exit == Exit::Passed => Err(environment(anyhow::anyhow!("the artifacts are incomplete: {why}"))),
         (None, _) => Ok(exit),
     }
+}
+
+/// With several cases each has its own folder, of which a file of version 1 must know before it is expanded.
+fn own_folders(turns: &mut [Turn], dir: &Path, request: &Request) -> Result<(), (Exit, anyhow::Error)> {
+    let of = turns.len();
+    for (at, turn) in turns.iter_mut().enumerate().filter(|_| of > 1) {
+        if turn.plan.language == Language::V2 {
+            continue;
+        }
+        let own = dir.join(folder(at, of, turn));
+        let request = Request { artifacts: Place::Here(absolute(&own).unwrap_or(own)), ..request.clone() };
+        let again = workflow::plans(Path::new(&turn.plan.file), &request);
+        let again = again.map_err(|problems| (Exit::BadFile, anyhow::anyhow!("{problems}")))?;
+        if let Some(again) = again.plans.into_iter().next() {
+            turn.plan = again;
+        }
+    }
+    Ok(())
+}
+
+/// Is the first failure the last one?
+fn enough(args: &RunArgs, whole: &CaseResult) -> bool {
+    args.rounds.until_fail && whole.failed.is_some()
+}
+
+fn add(whole: &mut CaseResult, result: CaseResult) {
+    whole.failed = whole.failed.take().or(result.failed);
+    whole.undecided |= result.undecided;
+    whole.left |= result.left;
 }
 
 pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<PathBuf> {
@@ -165,8 +266,8 @@ pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<P
 }
 
 /// The command that runs one case again, with all that changes what it does.
-fn repeat(args: &RunArgs, turn: &Turn<'_>) -> String {
-    let plan = turn.plan;
+fn repeat(args: &RunArgs, turn: &Turn) -> String {
+    let plan = &turn.plan;
     let nodes = &args.nodes;
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let mut words = vec!["joinder".to_owned(), "run".to_owned(), plan.file.clone()];
@@ -186,7 +287,7 @@ fn repeat(args: &RunArgs, turn: &Turn<'_>) -> String {
 }
 
 /// The case's folder below the run's when there are several: its place and its name, safe to be one.
-fn folder(at: usize, of: usize, turn: &Turn<'_>) -> String {
+fn folder(at: usize, of: usize, turn: &Turn) -> String {
     if of == 1 {
         return String::new();
     }

@@ -31,6 +31,9 @@ pub enum Event {
         of: usize,
         /// Its name, stable over runs and unique in one: the file's without the ending, and the choice.
         case: String,
+        /// The language of its file: 1 is kinder's. An earlier joinder, which knew only 2, did not tell.
+        #[serde(default = "joinders")]
+        language: u32,
         /// Its choice of the matrix, in the order of the file.
         choice: Vec<(String, String)>,
         /// The command that runs it again; empty where no file made it.
@@ -339,4 +342,9 @@ pub enum Work {
     Ready,
     /// Removing everything.
     Delete,
+}
+
+/// The version of joinder's own language.
+fn joinders() -> u32 {
+    2
 }

@@ -21,6 +21,7 @@ use std::time::Duration;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event as Xml};
 
+use super::kinder;
 use super::model::{Case, Seen, State, Task};
 use super::names;
 use super::tone::{one_line, plain};
@@ -32,7 +33,7 @@ pub(super) const FILE: &str = "junit_runner.xml";
 
 /// kinder's class for all testcases, where a run has one case. With several the case's name is in its place: readers take two
 /// testcases of one class and name for the same.
-const CLASS: &str = "kinder.test.workflow";
+pub(super) const CLASS: &str = "kinder.test.workflow";
 
 struct Testcase {
     name: String,
@@ -83,6 +84,9 @@ pub(super) fn changes(event: &Event) -> bool {
 /// # Errors
 /// None that a vector could give; the writer's signature has them.
 pub(super) fn xml(case: &Case, now: Stamp) -> io::Result<Vec<u8>> {
+    if kinder::is_it(case) {
+        return kinder::junit(case, now);
+    }
     let mut all: Vec<Testcase> = case.tasks.iter().flat_map(|task| of_task(task, case, now)).collect();
     all.extend(case.invariants.iter().map(of_invariant));
     if !case.left.is_empty() {
@@ -195,7 +199,8 @@ fn with_tail(reason: &str, task: &Task) -> String {
     text
 }
 
-fn seconds(took: Duration) -> String {
+/// As attributes have them.
+pub(super) fn seconds(took: Duration) -> String {
     format!("{:.3}", took.as_secs_f64())
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::kinder;
 use super::model::{Case, State, Task};
 use super::names;
 use super::tone::{one_line, plain, verdict};
@@ -38,7 +39,7 @@ impl Logs {
             }
             Event::TaskStarted { index, .. } => {
                 if let Some(task) = find(case, *index) {
-                    self.begin(task, &self.dir.join(&case.folder))?;
+                    self.begin(task, case)?;
                 }
             }
             Event::Output { index, node, line, .. } => self.line(*index, node, line)?,
@@ -54,7 +55,8 @@ impl Logs {
                 }
             }
             Event::TaskFinished { index, .. } => {
-                if let (Some(mut file), Some(task)) = (self.open.remove(index), find(case, *index)) {
+                // kinder's logs end with the output
+                if let (Some(mut file), Some(task), false) = (self.open.remove(index), find(case, *index), kinder::is_it(case)) {
                     file.write_all(end(task).as_bytes())?;
                 }
             }
@@ -82,10 +84,16 @@ impl Logs {
         Ok(())
     }
 
-    fn begin(&mut self, task: &Task, dir: &Path) -> io::Result<()> {
-        fs::create_dir_all(dir)?;
-        let mut file = File::create(dir.join(names::log(task.plan.index, &task.plan.name)))?;
-        file.write_all(header(task).as_bytes())?;
+    fn begin(&mut self, task: &Task, case: &Case) -> io::Result<()> {
+        let dir = self.dir.join(&case.folder);
+        fs::create_dir_all(&dir)?;
+        let (name, header) = if kinder::is_it(case) {
+            (names::kinders_log(task.plan.index, &task.plan.name), kinder::header(task))
+        } else {
+            (names::log(task.plan.index, &task.plan.name), header(task))
+        };
+        let mut file = File::create(dir.join(name))?;
+        file.write_all(header.as_bytes())?;
         self.open.insert(task.plan.index, file);
         Ok(())
     }
@@ -118,7 +126,8 @@ fn runs(case: &Case, command: &str) -> Option<usize> {
         .map(|(_, _, index)| index)
 }
 
-fn rule() -> String {
+/// The line above and below a header.
+pub(super) fn rule() -> String {
     "-".repeat(80)
 }
 

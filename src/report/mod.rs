@@ -11,6 +11,7 @@ mod github;
 mod gitlab;
 mod jsonl;
 mod junit;
+mod kinder;
 mod line;
 mod live;
 mod logs;

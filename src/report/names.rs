@@ -4,10 +4,20 @@ use super::tone::one_line;
 
 /// Bytes of a task's name that a file's name keeps; file systems take 255 for the whole.
 const KEPT: usize = 80;
+/// Of a task of kinder's language, whose names are used as they are.
+const KINDERS: usize = 200;
 
 /// As reports name it.
 pub(super) fn task(index: usize, name: &str) -> String {
-    format!("task-{index:02}-{}", one_line(name))
+    if name.is_empty() { format!("task-{index:02}") } else { format!("task-{index:02}-{}", one_line(name)) }
+}
+
+/// The log of a task of kinder's language: its name as it is, as far as a file can have it.
+pub(super) fn kinders_log(index: usize, name: &str) -> String {
+    let mut safe = one_line(name).replace('/', "-");
+    let end = (0..=KINDERS.min(safe.len())).rev().find(|end| safe.is_char_boundary(*end)).unwrap_or(0);
+    safe.truncate(end);
+    format!("{}-log.txt", task(index, &safe))
 }
 
 /// Its log. Two tasks never share one: the number ends at the first `-` behind it.

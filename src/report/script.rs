@@ -75,6 +75,7 @@ impl Script {
             index,
             of,
             case: case.into(),
+            language: 2,
             choice: choice.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             repeat: choice
                 .iter()

@@ -5,6 +5,7 @@ mod faults;
 mod group;
 mod invariants;
 mod judge;
+mod kinder;
 mod known;
 mod logs;
 mod policy;
@@ -12,4 +13,5 @@ mod residue;
 mod run;
 mod task;
 
+pub use kinder::run_v1;
 pub use run::{CaseResult, clean_up, run};

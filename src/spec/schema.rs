@@ -7,8 +7,8 @@ use super::workflow::Workflow;
 
 /// Keys of a task that are steps.
 const STEPS: [&str; 18] = [
-    "cmd", "create", "init", "join", "exec", "copy", "wait", "group", "export", "restart", "reset", "scale", "advise", "member", "fault", "heal",
-    "delete", "import",
+    "cmd", "create", "init", "join", "exec", "copy", "wait", "group", "export", "restart", "reset", "scale", "advise", "member", "fault",
+    "heal", "delete", "import",
 ];
 
 /// The schema as a file: JSON with a line feed at its end.

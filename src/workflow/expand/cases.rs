@@ -1,13 +1,15 @@
 //! A file to one plan a case.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::super::file::{Node, Problem, Problems, Sources, Style, Text, Value};
+use super::super::file::{self, Node, Problem, Problems, Sources, Style, Text, Value};
 use super::super::plan::{self, Named, Plan};
+use super::super::v1;
 use super::import::{self, Complete};
+use super::labels::Labels;
 use super::matrix::{self, Choice};
-use super::template::{self, Values};
+use super::template::{self, Unknown, Values};
 use super::vars::{self, Raw};
 
 /// What is asked for besides the file.
@@ -21,6 +23,25 @@ pub struct Request {
     pub cases: Vec<Choice>,
     /// joinder's own environment.
     pub env: BTreeMap<String, String>,
+    /// Looks versions up for `resolve`.
+    pub labels: Labels,
+    /// Where artifacts go, for `.env.ARTIFACTS` in a file of version 1.
+    pub artifacts: Artifacts,
+}
+
+/// Where artifacts go, as far as that is known before a file is read.
+#[derive(Clone, Debug)]
+pub enum Artifacts {
+    /// Here, whatever the file says.
+    Here(PathBuf),
+    /// Where the environment or the file itself says, else here.
+    Else(PathBuf),
+}
+
+impl Default for Artifacts {
+    fn default() -> Self {
+        Self::Else("_artifacts".into())
+    }
 }
 
 /// What a file comes to.
@@ -31,7 +52,7 @@ pub struct Loaded {
     /// Names that `--var` can set: its vars, those that it imports, and the axes of its matrix.
     pub vars: BTreeSet<String>,
     /// Were tasks left out, so that the others could not be looked at together?
-    pub(super) partial: bool,
+    pub(in crate::workflow) partial: bool,
     /// The axes of its matrix with all their values, whichever cases were asked for.
     pub axes: BTreeMap<String, BTreeSet<String>>,
 }
@@ -53,6 +74,15 @@ pub fn plans_of_text(path: &Path, text: &str, request: &Request) -> Result<Loade
 }
 
 fn planned(path: &Path, text: Option<&str>, request: &Request) -> Result<Loaded, Problems> {
+    // Once: what a shell puts for `<(command)` can be read only once.
+    let text = match text {
+        Some(text) => text.to_owned(),
+        None => file::read(path).map_err(|problem| Problems::new(Sources::default(), vec![problem], false))?,
+    };
+    if v1::is_it(&text) {
+        return v1::plans(path, &text, request);
+    }
+    let text = Some(text.as_str());
     let mut sources = Sources::default();
     let mut problems = Vec::new();
     let loaded = match import::load(path, text, &mut sources, &mut problems) {
@@ -88,7 +118,7 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
         raw.extend(combination.iter().cloned());
         raw.extend(set.clone());
         let mut own = Vec::new();
-        let values = vars::resolve(&raw, &whole.env, &request.env, sources, &mut own);
+        let values = vars::resolve(&raw, &whole.env, &request.env, (request.labels.clone(), Unknown::Everywhere), sources, &mut own);
         let choice: Vec<(String, String)> =
             combination.iter().map(|(name, _)| (name.clone(), values.vars.get(name).cloned().unwrap_or_default())).collect();
         for (name, value) in &choice {

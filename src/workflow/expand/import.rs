@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::file::{Node, Place, Problem, Sources, Value, decode};
+use super::super::file::{Dialect, Node, Place, Problem, Sources, Value, decode};
 use super::vars::{self, Raw};
 use crate::spec::{Named, Scalar};
 
@@ -72,9 +72,11 @@ enum From<'a> {
 
 fn file(path: &Path, from: From<'_>, above: &mut Vec<PathBuf>, sources: &mut Sources, problems: &mut Vec<Problem>) -> Option<Complete> {
     let root = match from {
-        From::Disk => sources.load(path, problems),
-        From::Text(text) => sources.add(path, text.to_owned(), problems),
-        From::Import(place) => sources.load(path, problems).map_err(|problem| Problem { place: problem.place.or(Some(place)), ..problem }),
+        From::Disk => sources.load(path, Dialect::Yaml12, problems),
+        From::Text(text) => sources.add(path, text.to_owned(), Dialect::Yaml12, problems),
+        From::Import(place) => {
+            sources.load(path, Dialect::Yaml12, problems).map_err(|problem| Problem { place: problem.place.or(Some(place)), ..problem })
+        }
     };
     let root = root.map_err(|problem| problems.push(problem)).ok()?;
     // Asked first: a file of another version breaks this one's rules everywhere.
@@ -105,9 +107,8 @@ fn other_version(root: &Node, path: &Path) -> Option<Problem> {
     let Value::Scalar(text) = &node.value else { return None };
     match text.text.as_str() {
         "1" => {
-            let what =
-                format!("{} is of version 1, which is kinder's language: this version of joinder reads version 2 only", path.display());
-            Some(Problem::at(node.place, what).help("docs/workflows.md says how version 2 says the same"))
+            let what = format!("{} is of version 1, kinder's language, and the file that imports it is of version 2", path.display());
+            Some(Problem::at(node.place, what).help(format!("joinder migrate {} -o FILE makes a file of version 2 of it", path.display())))
         }
         "2" => None,
         other if other.parse::<u32>().is_ok() => {

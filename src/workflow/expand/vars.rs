@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::super::file::{Node, Place, Problem, Sources, Value};
-use super::template::{self, Values};
+use super::labels::Labels;
+use super::template::{self, Unknown, Values};
 
 /// A var before it is written out.
 #[derive(Clone, Debug)]
-pub(super) struct Raw {
-    pub(super) text: String,
+pub(in crate::workflow) struct Raw {
+    pub(in crate::workflow) text: String,
     /// `None` for one of the command line, which is taken as it is.
-    pub(super) place: Option<Place>,
+    pub(in crate::workflow) place: Option<Place>,
 }
 
 /// Names and texts of a map of scalars; what is none is left to the types to complain of.
@@ -24,17 +25,18 @@ pub(super) fn scalars(map: Option<&Node>) -> BTreeMap<String, Raw> {
 }
 
 /// Writes all out. Vars and the file's environment may ask for each other in any order; what the file gives wins over the process.
-pub(super) fn resolve(
+pub(in crate::workflow) fn resolve(
     vars: &BTreeMap<String, Raw>,
     env: &BTreeMap<String, Raw>,
     process: &BTreeMap<String, String>,
+    rules: (Labels, Unknown),
     sources: &Sources,
     problems: &mut Vec<Problem>,
 ) -> Values {
     let inherited = process.iter().filter(|(name, _)| !env.contains_key(*name));
     let env_values = inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let mut resolver =
-        Resolver { vars, env, sources, values: Values { vars: BTreeMap::new(), env: env_values }, open: Vec::new(), problems };
+    let values = Values { vars: BTreeMap::new(), env: env_values, labels: rules.0, unknown: rules.1 };
+    let mut resolver = Resolver { vars, env, sources, values, open: Vec::new(), problems };
     for name in vars.keys() {
         resolver.resolve("vars", name);
     }
@@ -114,7 +116,7 @@ mod tests {
         let raw = vars.iter().map(|(name, text)| ((*name).to_owned(), Raw { text: (*text).to_owned(), place })).collect();
         let mut problems = Vec::new();
         let process = [("HOME".to_owned(), "/h".to_owned())].into();
-        let values = resolve(&raw, &BTreeMap::new(), &process, &Sources::default(), &mut problems);
+        let values = resolve(&raw, &BTreeMap::new(), &process, (Labels::default(), Unknown::default()), &Sources::default(), &mut problems);
         (values.vars, problems.into_iter().map(|p| p.what).collect())
     }
 

@@ -62,12 +62,13 @@ fn remove(node: &mut Node, id: usize) -> Option<(usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::super::source::Sources;
+    use super::super::tree::Dialect;
     use super::*;
     use crate::spec::Workflow;
 
     fn problems(text: &str) -> Vec<String> {
         let (mut sources, mut problems) = (Sources::default(), Vec::new());
-        match sources.add("x.yaml".as_ref(), text.to_owned(), &mut problems) {
+        match sources.add("x.yaml".as_ref(), text.to_owned(), Dialect::Yaml12, &mut problems) {
             Ok(root) => drop(decode::<Workflow>(&root, &mut problems)),
             Err(problem) => problems.push(problem),
         }

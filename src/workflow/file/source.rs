@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::problem::Problem;
-use super::tree::{self, Node};
+use super::tree::{self, Dialect, Node};
 
 /// Larger files are refused unread.
 const MOST_BYTES: u64 = 10 * 1024 * 1024;
@@ -27,27 +27,34 @@ impl Sources {
     ///
     /// # Errors
     /// What cannot be read over.
-    pub(in crate::workflow) fn load(&mut self, path: &Path, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
+    pub(in crate::workflow) fn load(&mut self, path: &Path, dialect: Dialect, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
         let text = read(path)?;
-        self.add(path, text, problems)
+        self.add(path, text, dialect, problems)
     }
 
     /// Takes a text in as if it were read from `path`.
-    pub(in crate::workflow) fn add(&mut self, path: &Path, text: String, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
+    pub(in crate::workflow) fn add(
+        &mut self,
+        path: &Path,
+        text: String,
+        dialect: Dialect,
+        problems: &mut Vec<Problem>,
+    ) -> Result<Node, Problem> {
         let file = self.files.len();
         self.files.push((path.to_owned(), text));
         let text = &self.files[file].1;
         if text.trim_start_matches('\u{feff}').trim().is_empty() {
             return Err(Problem::of(format!("{} is no workflow: it is empty", path.display())));
         }
-        let root = tree::parse(file, text, self.next_id, problems)?;
+        let root = tree::parse(file, text, dialect, self.next_id, problems)?;
         // ids of one file are below the number of its values, which is below that of its bytes
         self.next_id += text.len() + 1;
         Ok(root)
     }
 }
 
-fn read(path: &Path) -> Result<String, Problem> {
+/// A file's text.
+pub(in crate::workflow) fn read(path: &Path) -> Result<String, Problem> {
     let file = path.display();
     let read = |e: std::io::Error| Problem::of(format!("cannot read workflow {file}: {e}"));
     let not_text = |why: &str| Problem::of(format!("{file} is no workflow: {why}"));

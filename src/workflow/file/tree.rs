@@ -1,4 +1,4 @@
-//! YAML 1.2 as a tree in which everything has its place.
+//! YAML as a tree in which everything has its place. 1.2 and 1.1 differ in what scalars without quotes are; here only in keys.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,21 @@ use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::place::Place;
 use super::problem::Problem;
+use super::yaml11;
 
 /// Nodes of one file with all its aliases written out. A workflow has some hundred.
 const MOST_NODES: usize = 100_000;
 /// Lists and maps in each other. A workflow needs a dozen.
 const MOST_DEPTH: usize = 64;
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::workflow) enum Dialect {
+    /// Version 2: one document, keys as they are written.
+    Yaml12,
+    /// kinder's: only the first document counts, a key without quotes is what it means (`yes` is `true`), `!!str` makes a text.
+    Yaml11,
+}
 
 /// A value with its place.
 #[derive(Clone, Debug)]
@@ -137,8 +147,9 @@ impl Node {
 ///
 /// # Errors
 /// What cannot be read over.
-pub(super) fn parse(file: usize, text: &str, first_id: usize, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
-    let mut builder = Builder { file, text, next_id: first_id, nodes: 0, open: Vec::new(), anchors: HashMap::new(), root: None, problems };
+pub(super) fn parse(file: usize, text: &str, dialect: Dialect, first_id: usize, problems: &mut Vec<Problem>) -> Result<Node, Problem> {
+    let mut builder =
+        Builder { file, text, dialect, next_id: first_id, nodes: 0, open: Vec::new(), anchors: HashMap::new(), root: None, problems };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|e| {
@@ -147,6 +158,9 @@ pub(super) fn parse(file: usize, text: &str, first_id: usize, problems: &mut Vec
         })?;
         if let Event::DocumentStart(..) = event {
             documents += 1;
+            if documents == 2 && dialect == Dialect::Yaml11 {
+                break;
+            }
             if documents == 2 {
                 let place = builder.place(&span);
                 builder.problems.push(
@@ -183,6 +197,7 @@ fn teach(info: &str, place: Place, text: &str) -> Problem {
 struct Builder<'a> {
     file: usize,
     text: &'a str,
+    dialect: Dialect,
     next_id: usize,
     nodes: usize,
     open: Vec<Open>,
@@ -216,14 +231,15 @@ impl Builder<'_> {
         let place = self.place(span);
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                if tag.is_some() {
+                let is_text = self.dialect == Dialect::Yaml11 && tag.as_ref().is_some_and(|tag| tag.suffix() == "str");
+                if tag.is_some() && !is_text {
                     self.problems.push(
                         Problem::at(place, "tags are not understood").help("leave the !tag out: what a value is follows from its key"),
                     );
                 }
                 let value = Value::Scalar(Text {
                     text: text.into_owned(),
-                    style: if style == ScalarStyle::Plain { Style::Plain } else { Style::Quoted },
+                    style: if style == ScalarStyle::Plain && !is_text { Style::Plain } else { Style::Quoted },
                 });
                 let node = self.node(place, value)?;
                 self.value(node, anchor, place)
@@ -293,6 +309,10 @@ impl Builder<'_> {
                     None => entries.push(Entry { key, at, node }),
                 },
                 None => match node.value {
+                    Value::Scalar(text) if self.dialect == Dialect::Yaml11 && text.style == Style::Plain => {
+                        let refused = || Problem::at(place, "this cannot be a key").help("put it into quotes if it is a name");
+                        open.key = Some((yaml11::key(&text.text).ok_or_else(refused)?, place));
+                    }
                     Value::Scalar(text) => open.key = Some((text.text, place)),
                     Value::List(_) | Value::Map(_)
                         if self.text[..place.start].ends_with('{') || self.text[place.start..].starts_with("{{") =>

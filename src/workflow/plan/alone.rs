@@ -69,6 +69,9 @@ fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
             let what = format!("`advise` knows kubeadm's rules, and {no_kubernetes}");
             findings.wrong_with(path, what, "use `member: {add: …}`: etcd itself says why it refuses");
         }
+        Step::Fault(_) => {
+            findings.wrong_with(path, format!("faults are made in nodes of kubeadm's, and {no_kubernetes}"), "use `member: {stop: …}`");
+        }
         Step::Copy(_) => findings.wrong_with(path, "etcd's image has no shell, with which files are copied", "use `exec` with etcdctl"),
         Step::Exec(exec) if exec.script.is_some() => {
             findings.wrong_with(&path.key("script"), "etcd's image has no shell", "say `command: [etcdctl, …]`");
@@ -81,6 +84,7 @@ fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
             findings.wrong(&path.key("what"), format!("there is no {}: {no_kubernetes}", what.as_str()));
         }
         Step::Cmd(_)
+        | Step::Heal(_)
         | Step::Create
         | Step::Init
         | Step::Exec(_)

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::super::file::{Node, Path, Problem, decode};
 use super::findings::{Findings, Named};
-use super::types::Plan;
+use super::types::{Language, Plan};
 use super::{alone, check, flow, load, steps};
 use crate::cluster::{Topology, TopologyError};
 use crate::spec::{ClusterSpec, Invariants, KnownBad, Load, Task};
@@ -58,6 +58,7 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
     let stem = named.file.file_stem().unwrap_or_default().to_string_lossy();
     let choice = named.choice.iter().fold(String::new(), |text, (name, value)| format!("{text} {name}={value}"));
     let plan = Plan {
+        language: Language::V2,
         file: named.file.display().to_string(),
         case: format!("{stem}{choice}"),
         choice: named.choice.to_vec(),

@@ -15,6 +15,10 @@ pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &m
         let what = format!("nothing can be disturbed while `{}` runs", task.step.word());
         findings.wrong_with(&list, what, "a fault lives in the step that it disturbs: init, join, reset, restart, scale, exec, cmd, wait");
     }
+    if !task.faults.is_empty() && nodes.is_etcd_alone() {
+        let what = "faults are made in nodes of kubeadm's, and this cluster is etcd alone, without Kubernetes";
+        findings.wrong_with(&list, what, "use `member: {stop: …}`");
+    }
     for (at, fault) in task.faults.iter().enumerate() {
         let path = list.index(at);
         if fault.id.trim().is_empty() {

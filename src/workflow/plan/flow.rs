@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::super::file::{Path, suggestion};
-use super::check;
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up, short};
 use super::types::{PlannedTask, Step};

@@ -144,9 +144,34 @@ pub struct PlannedTask {
     pub expect: Expectations,
 }
 
+/// The language that a workflow is written in, by whose rules it is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// joinder's, `version: 2`.
+    #[default]
+    V2,
+    /// kinder's, `version: 1`: all its tasks are processes.
+    V1 {
+        /// The folder that its tasks were told of as `ARTIFACTS`.
+        artifacts: PathBuf,
+    },
+}
+
+impl Language {
+    /// The number that the file has.
+    pub fn version(&self) -> u32 {
+        match self {
+            Self::V2 => 2,
+            Self::V1 { .. } => 1,
+        }
+    }
+}
+
 /// A workflow with one choice of its matrix that can be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// The language of its file.
+    pub language: Language,
     /// The file, as named by the user.
     pub file: String,
     /// The case's name: the file's without the ending, and the choice of its matrix.

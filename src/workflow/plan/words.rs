@@ -1,6 +1,6 @@
 //! A plan's steps in words, for `--dry-run`, logs and reports.
 
-use super::types::{PlannedTask, Step, Transfer};
+use super::types::{Language, Plan, PlannedTask, Step, Transfer};
 use crate::cluster::EtcdAlone;
 use crate::event::TaskPlan;
 use crate::spec::{Ending, Exec, Fault, Join, MemberKind, MemberStep, Order, Restart, Scale, Span, Trigger, Wait};
@@ -63,9 +63,17 @@ pub fn describe_fault(fault: &Fault) -> String {
     format!("{}: on {}: {}, until {}", fault.id, words(on), words(action), words(until))
 }
 
-/// Tasks as events tell of them, those of a group behind it.
-pub fn outline(tasks: &[PlannedTask], etcd: Option<&EtcdAlone>) -> Vec<TaskPlan> {
-    tasks.iter().flat_map(|task| outline_one(task, etcd, None)).collect()
+/// Tasks as events tell of them, those of a group behind it. kinder's logs have the whole command in their headers.
+pub fn outline(plan: &Plan) -> Vec<TaskPlan> {
+    let mut all: Vec<TaskPlan> = plan.tasks.iter().flat_map(|task| outline_one(task, plan.topology.etcd.as_ref(), None)).collect();
+    if let Language::V1 { .. } = plan.language {
+        for (told, task) in all.iter_mut().zip(&plan.tasks) {
+            if let Step::Cmd(process) = &task.step {
+                told.what = std::iter::once(&process.program).chain(&process.args).cloned().collect::<Vec<_>>().join(" ");
+            }
+        }
+    }
+    all
 }
 
 fn outline_one(task: &PlannedTask, etcd: Option<&EtcdAlone>, group: Option<usize>) -> Vec<TaskPlan> {

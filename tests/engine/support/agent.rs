@@ -224,7 +224,6 @@ impl One {
                 Ok(members) => Said::Members { members },
                 Err(why) => failed(why),
             },
-            Call::DataHash { .. } => failed("the data is nowhere".into()),
             Call::Change { change, .. } => match self.nodes.cluster(&self.node, |k| k.change(&change)) {
                 Ok(members) => Said::Members { members },
                 Err(why) => failed(why.to_owned()),

@@ -1,0 +1,129 @@
+//! What is otherwise when the program is called by the name `kinder`: exit codes, the cluster's name, `version`, `create cluster`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+
+use super::args::CreateArgs;
+use super::diag;
+use super::exit::Exit;
+use super::show;
+use crate::sys::env;
+
+/// kinder's number, which its users' scripts may look at.
+const VERSION: &str = "1.0.0";
+/// The cluster's name when nobody says, as with kind.
+const NAME: &str = "kind";
+/// logrus' names.
+const LEVELS: [&str; 8] = ["panic", "fatal", "error", "warn", "warning", "info", "debug", "trace"];
+
+/// By which name the program was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Called {
+    Joinder,
+    Kinder,
+}
+
+impl Called {
+    /// By the name of the file or of the link to it.
+    pub(super) fn look() -> Self {
+        let name = std::env::args_os().next().map(PathBuf::from);
+        match name.as_deref().and_then(Path::file_name) {
+            Some(name) if name == "kinder" => Self::Kinder,
+            Some(_) | None => Self::Joinder,
+        }
+    }
+
+    pub(super) fn is_kinder(self) -> bool {
+        self == Self::Kinder
+    }
+
+    /// The command line under this name.
+    pub(super) fn command(self, command: Command) -> Command {
+        match self {
+            Self::Joinder => command,
+            // clap puts the name before it
+            Self::Kinder => named_kind(command).name("kinder").bin_name("kinder").version("version 1.0.0"),
+        }
+    }
+
+    /// kinder makes containers and nothing in them.
+    pub(super) fn create(self, args: CreateArgs) -> CreateArgs {
+        match self {
+            Self::Joinder => args,
+            Self::Kinder => {
+                let mut args = args;
+                args.nodes_only = true;
+                args.nodes.name.get_or_insert_with(|| NAME.to_owned());
+                args
+            }
+        }
+    }
+
+    /// kinder knows 0 and 1. The code of a command that ran in a node is told all the same.
+    pub(super) fn exit(self, exit: Exit) -> Exit {
+        match (self, exit) {
+            (Self::Joinder, exit) | (Self::Kinder, exit @ Exit::Remote(_)) => exit,
+            (Self::Kinder, exit) => exit.as_kinder(),
+        }
+    }
+}
+
+/// With kinder's name for a cluster where none is given.
+fn named_kind(command: Command) -> Command {
+    let default = |arg: clap::Arg| {
+        if arg.get_id() == "name" && !arg.get_default_values().is_empty() { arg.default_value(NAME) } else { arg }
+    };
+    command.mut_args(default).mut_subcommands(named_kind)
+}
+
+/// What kinder says of a level that is none; what it says at each is its own.
+pub(super) fn check_level(level: Option<&str>) {
+    if let Some(level) = level.filter(|level| !LEVELS.contains(&level.to_ascii_lowercase().as_str())) {
+        diag::say(&format!("warning: there is no log level {level:?}; there are: {}", LEVELS.join(", ")));
+    }
+}
+
+/// `kinder version`.
+pub(super) fn version() -> Exit {
+    show::write(&format!("v{VERSION}\n"))
+}
+
+/// `get kubeconfig-path`.
+pub(super) fn kubeconfig_path(name: &str) -> Exit {
+    match env::var("HOME") {
+        Some(home) => show::write(&format!("{home}/.kube/kind-config-{name}\n")),
+        None => diag::fail(Exit::BadEnvironment, &anyhow::anyhow!("HOME is not set, below which kinder keeps kubeconfigs")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches;
+
+    use super::super::args::{Cli, Command as Verb, Create};
+    use super::super::manual;
+    use super::*;
+
+    fn created(called: Called) -> CreateArgs {
+        let matches = called.command(manual::command()).try_get_matches_from(["x", "create", "cluster"]).expect("fine");
+        match Cli::from_arg_matches(&matches).expect("fine").command {
+            Verb::Create(Create::Cluster(args)) => called.create(args),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn kinder_makes_containers_that_are_called_kind_and_nothing_in_them() {
+        let (kinder, joinder) = (created(Called::Kinder), created(Called::Joinder));
+        assert_eq!((kinder.nodes_only, kinder.nodes.name.as_deref()), (true, Some("kind")));
+        assert_eq!((joinder.nodes_only, joinder.nodes.name), (false, None));
+    }
+
+    #[test]
+    fn only_the_code_of_a_command_in_a_node_is_neither_0_nor_1() {
+        for (exit, kinder) in [(Exit::Passed, 0), (Exit::Failed, 1), (Exit::BadCommandLine, 1), (Exit::Left, 1), (Exit::Remote(7), 7)] {
+            assert_eq!((Called::Kinder.exit(exit).code(), Called::Joinder.exit(exit)), (kinder, exit));
+        }
+    }
+}

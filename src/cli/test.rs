@@ -1,0 +1,52 @@
+//! `joinder test workflow`: a workflow as kinder runs it.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::args::{NodeArgs, RoundArgs, RunArgs, SelectArgs, VarArgs, WorkflowArgs};
+use super::exit::Exit;
+use super::run::{Manner, run_as};
+use crate::event::{Event, Outcome, Told};
+
+pub(super) async fn workflow(args: WorkflowArgs) -> Exit {
+    // kinder stops there without cleanup and without JUnit, which nobody can want
+    let _ = args.exit_on_task_error;
+    let run = RunArgs {
+        files: vec![args.config],
+        vars: VarArgs::default(),
+        select: SelectArgs::default(),
+        rounds: RoundArgs::default(),
+        nodes: NodeArgs::default(),
+        artifacts: args.artifacts.filter(|dir| !dir.is_empty()).map(Into::into),
+        dry_run: args.dry_run,
+        list: false,
+        output: None,
+        verbose: args.verbose,
+    };
+    run_as(run, Manner::Kinder).await
+}
+
+/// kinder's last lines, from all that was told.
+pub(super) fn closing(mut told: mpsc::UnboundedReceiver<Told>, took: Duration) -> String {
+    let (mut all, mut passed, mut failed, mut skipped) = (0, 0, 0, 0);
+    while let Ok(Told { event, .. }) = told.try_recv() {
+        if let Event::CaseStarted { tasks, .. } = &event {
+            all += tasks.len();
+        }
+        if let Event::TaskFinished { outcome, counts, .. } = event {
+            match outcome {
+                Outcome::Skipped { .. } => skipped += 1,
+                Outcome::Stopped => failed += 1,
+                Outcome::Passed | Outcome::Failed { .. } | Outcome::NotStarted { .. } | Outcome::TimedOut { .. } if counts => failed += 1,
+                Outcome::Passed | Outcome::Failed { .. } | Outcome::NotStarted { .. } | Outcome::TimedOut { .. } => passed += 1,
+            }
+        }
+    }
+    let word = if failed == 0 && passed + skipped == all { "SUCCESS!" } else { "FAIL!" };
+    format!(
+        "Ran {} of {all} tasks in {:.3} seconds\n{word} -- {passed} tasks Passed | {failed} Failed | {skipped} Skipped\n",
+        passed + failed,
+        took.as_secs_f64()
+    )
+}

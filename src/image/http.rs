@@ -1,0 +1,185 @@
+//! One GET over HTTP or HTTPS, redirects followed, for texts of a few bytes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::{Request, Response, Uri, body::Incoming};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use crate::sys::env;
+
+/// One question with its answer.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Redirects to each other.
+const MOST_REDIRECTS: usize = 5;
+/// No text that is asked for is larger.
+const MOST_BYTES: usize = 1 << 20;
+/// Where systems keep the certificates that they trust.
+const BUNDLES: [&str; 4] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"];
+
+/// Why there is no answer that can be used.
+#[derive(Debug, Error)]
+pub(super) enum HttpError {
+    /// Nobody knows the host.
+    #[error("GET {url}: no address of the host is known: {said}")]
+    NoSuchHost { url: String, said: String },
+    /// The server was not reached, or hung up.
+    #[error("GET {url}: {said}")]
+    Lost { url: String, said: String },
+    /// The server will answer later, it says.
+    #[error("GET {url}: status {status}")]
+    Busy { url: String, status: u16 },
+    /// The server has no such thing.
+    #[error("GET {url}: status {status}")]
+    Refused { url: String, status: u16 },
+    /// The URL, the answer or the trust in it is broken.
+    #[error("GET {url}: {said}")]
+    Unusable { url: String, said: String },
+}
+
+/// The text at a URL.
+pub(super) async fn get(url: &str) -> Result<String, HttpError> {
+    let mut url = url.to_owned();
+    for _ in 0..=MOST_REDIRECTS {
+        let answer = timeout(LIMIT, one(&url)).await.map_err(|_| HttpError::Lost { url: url.clone(), said: "no answer in time".into() })?;
+        match answer? {
+            Answer::Text(text) => return Ok(text),
+            Answer::Elsewhere(to) => url = to,
+        }
+    }
+    Err(HttpError::Unusable { url, said: format!("more than {MOST_REDIRECTS} redirects") })
+}
+
+enum Answer {
+    Text(String),
+    Elsewhere(String),
+}
+
+async fn one(url: &str) -> Result<Answer, HttpError> {
+    let unusable = |said: String| HttpError::Unusable { url: url.to_owned(), said };
+    let lost = |said: String| HttpError::Lost { url: url.to_owned(), said };
+    let uri: Uri = url.parse().map_err(|e| unusable(format!("no URL: {e}")))?;
+    let host = uri.host().ok_or_else(|| unusable("it names no host".into()))?.trim_matches(['[', ']']).to_owned();
+    let secure = match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => false,
+        other => return Err(unusable(format!("{} is not spoken, only http and https", other.unwrap_or("nothing")))),
+    };
+    let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+    let addresses = lookup_host((host.as_str(), port)).await;
+    let addresses: Vec<_> = addresses.map_err(|e| HttpError::NoSuchHost { url: url.to_owned(), said: e.to_string() })?.collect();
+    let tcp = TcpStream::connect(&addresses[..]).await.map_err(|e| lost(e.to_string()))?;
+    let answer = if secure {
+        let name = ServerName::try_from(host).map_err(|e| unusable(e.to_string()))?;
+        let tls = TlsConnector::from(tls().map_err(unusable)?).connect(name, tcp).await.map_err(|e| unusable(e.to_string()))?;
+        exchange(tls, &uri).await
+    } else {
+        exchange(tcp, &uri).await
+    };
+    let (status, place, text) = answer.map_err(lost)?;
+    match status {
+        200 => Ok(Answer::Text(text)),
+        301 | 302 | 303 | 307 | 308 => match place {
+            Some(place) if place.starts_with('/') => Ok(Answer::Elsewhere(format!(
+                "{}://{}{place}",
+                uri.scheme_str().unwrap_or("http"),
+                uri.authority().map_or("", |a| a.as_str())
+            ))),
+            Some(place) => Ok(Answer::Elsewhere(place)),
+            None => Err(unusable(format!("status {status} without the place to look at"))),
+        },
+        429 | 500.. => Err(HttpError::Busy { url: url.to_owned(), status }),
+        _ => Err(HttpError::Refused { url: url.to_owned(), status }),
+    }
+}
+
+/// Status, `Location` and body.
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    uri: &Uri,
+) -> Result<(u16, Option<String>, String), String> {
+    let told = |e: hyper::Error| e.to_string();
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let host = uri.authority().map_or("", |authority| authority.as_str());
+    let request = Request::get(path).header("host", host).header("user-agent", concat!("joinder/", env!("CARGO_PKG_VERSION")));
+    let request = request.body(Empty::<Bytes>::new()).map_err(|e| e.to_string())?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(told)?;
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let answer: Response<Incoming> = sender.send_request(request).await.map_err(told)?;
+    let status = answer.status().as_u16();
+    let place = answer.headers().get("location").and_then(|place| place.to_str().ok()).map(str::to_owned);
+    let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
+    Ok((status, place, String::from_utf8_lossy(&body).into_owned()))
+}
+
+/// Trust in what the system trusts.
+fn tls() -> Result<Arc<ClientConfig>, String> {
+    let own = env::var("SSL_CERT_FILE");
+    let bundle = own.as_deref().into_iter().chain(BUNDLES).find(|path| Path::new(path).is_file());
+    let bundle = bundle.ok_or("this system has no bundle of certificates to trust: name one in SSL_CERT_FILE")?;
+    let certificates = CertificateDer::pem_file_iter(bundle).map_err(|e| format!("{bundle}: {e}"))?;
+    let mut roots = RootCertStore::empty();
+    // one that cannot be read is not trusted, which takes nothing from the others
+    roots.add_parsable_certificates(certificates.filter_map(Result::ok));
+    Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Serves one answer a path, each connection one.
+    async fn served(answers: &'static [(&'static str, &'static str)]) -> (String, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let mut server = JoinSet::new();
+        server.spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = vec![0; 4096];
+                let n = stream.read(&mut request).await.unwrap_or(0);
+                let line = String::from_utf8_lossy(&request[..n]).lines().next().unwrap_or_default().to_owned();
+                let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+                let answer =
+                    answers.iter().find(|(known, _)| *known == path).map_or("HTTP/1.1 404 no\r\ncontent-length: 0\r\n\r\n", |(_, a)| a);
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        (base, server)
+    }
+
+    #[tokio::test]
+    async fn texts_are_read_redirects_followed_and_what_is_not_there_is_told_apart() {
+        let (base, _server) = served(&[
+            ("/ci/latest.txt", "HTTP/1.1 302 there\r\nlocation: /moved\r\ncontent-length: 0\r\n\r\n"),
+            ("/moved", "HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\nv1.36.0\n"),
+            ("/round", "HTTP/1.1 302 there\r\nlocation: /round\r\ncontent-length: 0\r\n\r\n"),
+            ("/busy", "HTTP/1.1 503 later\r\ncontent-length: 0\r\n\r\n"),
+            ("/torn", "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nv1"),
+        ])
+        .await;
+        assert_eq!(get(&format!("{base}/ci/latest.txt")).await.expect("there"), "v1.36.0\n");
+        assert!(matches!(get(&format!("{base}/none")).await, Err(HttpError::Refused { status: 404, .. })));
+        assert!(matches!(get(&format!("{base}/busy")).await, Err(HttpError::Busy { status: 503, .. })));
+        assert!(matches!(get(&format!("{base}/round")).await, Err(HttpError::Unusable { .. })));
+        assert!(matches!(get(&format!("{base}/torn")).await, Err(HttpError::Lost { .. })));
+        assert!(matches!(get("ftp://x/y").await, Err(HttpError::Unusable { .. })));
+        assert!(matches!(get("http://127.0.0.1:1/x").await, Err(HttpError::Lost { .. })));
+    }
+}

@@ -1,0 +1,121 @@
+//! Labels of Kubernetes releases, `ci/latest-1.36`, to the versions that they stand for: one small text each, in the layout that kinder
+//! reads, from the release servers, a mirror, or a folder.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
+use tokio_util::sync::CancellationToken;
+
+use super::http::{self, HttpError};
+use crate::sys::env;
+use crate::sys::wait::{Look, Patience, wait};
+
+/// Names a mirror's URL or a folder, with `release/LABEL.txt` and `ci/LABEL.txt` below it.
+const SETTING: &str = "JOINDER_RELEASES";
+
+/// Where release labels are published.
+const RELEASE: &str = "https://dl.k8s.io";
+/// Where the labels of builds are, which the release servers do not have.
+const CI: &str = "https://storage.googleapis.com/k8s-release-dev";
+
+/// A server that answers at all does within this.
+const LIMIT: Duration = Duration::from_secs(15);
+const EVERY: Duration = Duration::from_secs(2);
+
+/// The version that a label stands for, `v1.36.3`; `release/v1.36.3` and `v1.36.3` stand for themselves.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn version_of_label(label: &str) -> Result<String, String> {
+    let (kind, name) = label.split_once('/').unwrap_or(("", label));
+    if let Some(version) = version(name).filter(|_| matches!(kind, "" | "ci" | "release")) {
+        return Ok(version);
+    }
+    if !matches!(kind, "ci" | "release") || name.is_empty() || name.split('/').any(|part| part == "..") {
+        return Err(format!("{label:?} is no label: write it as in ci/latest-1.36, release/stable-1.36 or v1.36.3"));
+    }
+    let place = Place::of(kind, name, env::var(SETTING).as_deref());
+    let text = match &place {
+        Place::Folder(path) => {
+            std::fs::read_to_string(path).map_err(|e| format!("cannot read label {label} in {}: {e}", path.display()))?
+        }
+        Place::Url(url) => block_in_place(|| Handle::current().block_on(fetch(label, url)))?,
+    };
+    version(text.trim())
+        .ok_or_else(|| format!("label {label} is {:?}, which is no version", text.trim().chars().take(80).collect::<String>()))
+}
+
+/// `v1.36.3` for a version with or without `v`.
+fn version(text: &str) -> Option<String> {
+    let bare = text.strip_prefix('v').unwrap_or(text);
+    semver::Version::parse(bare).ok().map(|version| format!("v{version}"))
+}
+
+/// Where a label's text is.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Url(String),
+    Folder(PathBuf),
+}
+
+impl Place {
+    fn of(kind: &str, name: &str, setting: Option<&str>) -> Self {
+        let own = if kind == "ci" { CI } else { RELEASE };
+        let base = setting.unwrap_or(own).trim_end_matches('/');
+        let file = format!("{kind}/{name}.txt");
+        match base.strip_prefix("file://").or_else(|| (!base.contains("://")).then_some(base)) {
+            Some(folder) => Self::Folder(Path::new(folder).join(file)),
+            None => Self::Url(format!("{base}/{file}")),
+        }
+    }
+}
+
+async fn fetch(label: &str, url: &str) -> Result<String, String> {
+    let patience = Patience { limit: LIMIT, every: EVERY, stop: CancellationToken::new() };
+    let got = wait(format!("label {label}"), &patience, || async {
+        match http::get(url).await {
+            Ok(text) => Look::Done(text),
+            // asking again would not change it
+            Err(e @ (HttpError::Refused { .. } | HttpError::Unusable { .. } | HttpError::NoSuchHost { .. })) => Look::Never(e.to_string()),
+            Err(e @ (HttpError::Lost { .. } | HttpError::Busy { .. })) => Look::NotYet(e.to_string()),
+        }
+    });
+    got.await.map_err(|e| format!("{e}; without that server, {SETTING} can name a mirror's URL or a folder that has {}", tail(url)))
+}
+
+/// `ci/latest.txt` of a whole URL.
+fn tail(url: &str) -> String {
+    let parts: Vec<&str> = url.rsplitn(3, '/').collect();
+    parts.iter().take(2).rev().copied().collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_stand_for_themselves_and_other_words_are_no_labels() {
+        for (label, want) in
+            [("v1.36.3", "v1.36.3"), ("1.36.3", "v1.36.3"), ("release/v1.36.0", "v1.36.0"), ("ci/v1.37.0-a.1+b", "v1.37.0-a.1+b")]
+        {
+            assert_eq!(version_of_label(label).as_deref(), Ok(want), "{label}");
+        }
+        for label in ["", "latest", "stable", "beta/x", "ci/", "ci/../x", "./dir", "https://x/y"] {
+            assert!(version_of_label(label).is_err_and(|why| why.contains("is no label")), "{label}");
+        }
+    }
+
+    #[test]
+    fn a_setting_moves_both_kinds_of_labels() {
+        let url = |text: &str| Place::Url(text.to_owned());
+        assert_eq!(Place::of("ci", "latest-1.36", None), url("https://storage.googleapis.com/k8s-release-dev/ci/latest-1.36.txt"));
+        assert_eq!(Place::of("release", "stable", None), url("https://dl.k8s.io/release/stable.txt"));
+        assert_eq!(Place::of("ci", "latest", Some("http://mirror:8080/k8s/")), url("http://mirror:8080/k8s/ci/latest.txt"));
+        for folder in ["/srv/labels", "file:///srv/labels"] {
+            assert_eq!(Place::of("release", "stable", Some(folder)), Place::Folder("/srv/labels/release/stable.txt".into()));
+        }
+        assert_eq!(tail("http://mirror/k8s/ci/latest.txt"), "ci/latest.txt");
+    }
+}

@@ -1,0 +1,9 @@
+//! kinder's language and verbs from outside: the binary with real processes, and stand-ins for `kinder` and `docker`. Needs no engine.
+
+mod docs;
+mod language;
+mod migrate;
+mod name;
+mod runs;
+mod stops;
+mod support;
