@@ -1,6 +1,6 @@
 //! An event that a verdict may point to, in words.
 
-use crate::event::{EtcdSample, Event, Member, Notice, Told};
+use crate::event::{CallEnd, ClientCall, EtcdSample, Event, Member, Notice, Op, Told};
 use crate::sys::clock::Stamp;
 
 /// What it shows; `None` for events that are no evidence.
@@ -22,6 +22,7 @@ pub(super) fn words(event: &Event) -> Option<String> {
         Event::Noticed { node, notice: Notice::DataHash { revision, compacted, hash, .. }, .. } => {
             Some(format!("{node} has hash {hash:08x} of revisions {compacted} to {revision}"))
         }
+        Event::Called { call } => Some(called(call)),
         Event::RunStarted { .. }
         | Event::CaseStarted { .. }
         | Event::CaseFinished { .. }
@@ -40,7 +41,6 @@ pub(super) fn words(event: &Event) -> Option<String> {
         | Event::Used { .. }
         | Event::Metrics { .. }
         | Event::Span { .. }
-        | Event::Called { .. }
         | Event::Fault { .. }
         | Event::Proxied { .. }
         | Event::Noticed { .. }
@@ -54,7 +54,7 @@ pub(super) fn seen(told: &Told) -> Stamp {
         Event::Etcd { sample, .. } => sample.seen,
         Event::Member { seen, .. } | Event::Used { seen, .. } | Event::Metrics { seen, .. } | Event::Noticed { seen, .. } => *seen,
         Event::Span { began, .. } => *began,
-        Event::Called { call } => call.began,
+        Event::Called { call } => call.ended,
         Event::Proxied { call, .. } => call.began,
         Event::RunStarted { .. }
         | Event::CaseStarted { .. }
@@ -74,6 +74,19 @@ pub(super) fn seen(told: &Told) -> Stamp {
         | Event::Note { .. }
         | Event::Warning { .. }
         | Event::RunFinished { .. } => told.at,
+    }
+}
+
+/// Each text is kept once: a writer's own keys are numbered, and not named.
+fn called(call: &ClientCall) -> String {
+    let ClientCall { client, key, value, .. } = call;
+    let shown = value.map_or_else(|| "nothing".to_owned(), |value| value.to_string());
+    match (&call.end, call.op) {
+        (CallEnd::Ok, Op::Write) if key.starts_with("own/") => format!("{client}: a write is acknowledged"),
+        (CallEnd::Ok, Op::Write) => format!("{client} has written {shown} into {key}"),
+        (CallEnd::Ok, Op::Read) => format!("{client} has read {shown} from {key}"),
+        (CallEnd::Failed { why }, _) => format!("{client}: failed: {why}"),
+        (CallEnd::Unknown { why }, _) => format!("{client}: of unknown end: {why}"),
     }
 }
 

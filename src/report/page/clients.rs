@@ -1,5 +1,7 @@
 //! What joinder's own clients saw, kept small: their failures and gaps, and the first of their calls.
 
+use std::time::Duration;
+
 use crate::event::{CallEnd, ClientCall, Op};
 use crate::sys::clock::Stamp;
 
@@ -15,8 +17,8 @@ const MOST_MARKS: usize = 400;
 #[derive(Debug, Default)]
 pub(in crate::report) struct Client {
     pub(in crate::report) calls: Vec<Kept>,
-    /// Calls that failed, or whose end nobody knows.
-    pub(in crate::report) failures: Vec<Kept>,
+    /// Calls that failed, or whose end nobody knows: those that follow each other are one, with how many they are.
+    pub(in crate::report) failures: Vec<(Kept, u32)>,
     /// From the end of a call that succeeded to the next one's.
     pub(in crate::report) gaps: Vec<(Stamp, Stamp)>,
     pub(in crate::report) total: u64,
@@ -67,8 +69,15 @@ impl Client {
         self.unknown += u64::from(unknown);
         let kept = Kept { op: call.op, began: call.began, ended: call.ended, why, unknown };
         if kept.why.is_some() {
-            if self.failures.len() < MOST_MARKS {
-                self.failures.push(kept.clone());
+            let turns = Duration::from_nanos(2 * self.turn(call.began));
+            let full = self.failures.len() == MOST_MARKS;
+            match self.failures.last_mut() {
+                Some((last, times)) if last.unknown == unknown && kept.began <= last.ended.after(turns) => {
+                    last.ended = last.ended.max(kept.ended);
+                    *times += 1;
+                }
+                Some(_) | None if full => {}
+                Some(_) | None => self.failures.push((kept.clone(), 1)),
             }
         } else {
             let last = self.last.unwrap_or(call.began);

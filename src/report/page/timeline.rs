@@ -333,9 +333,10 @@ impl Drawing<'_> {
             for (from, to) in &client.gaps {
                 self.bar((*from, *to), LOW, "w-gap", &human(to.since(*from)), &format!("{name}: none of its {word} succeeded"));
             }
-            for call in &client.failures {
+            for (call, times) in &client.failures {
                 let class = if call.unknown { "w-unknown" } else { "w-fail" };
-                self.bar((call.began, call.ended), LOW, class, "", &format!("{name}: {}", call.why.as_deref().unwrap_or_default()));
+                let times = if *times > 1 { format!("{times} calls, the first: ") } else { String::new() };
+                self.bar((call.began, call.ended), LOW, class, "", &format!("{name}: {times}{}", call.why.as_deref().unwrap_or_default()));
             }
             self.y += LOW + GAP;
         }
