@@ -68,7 +68,7 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     if let Some(observer) = world.observer.take() {
         observer.stop().await;
     }
-    if ended_by.is_none() && !stop.soft.is_cancelled() {
+    if ended_by.is_none() && result.failed.is_none() && !stop.soft.is_cancelled() {
         result.failed = unexpected_pass(plan, world, known);
     }
     result
