@@ -76,7 +76,7 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
         observer.stop().await;
     }
     let broken = watch.end(is_known).await;
-    if ended_by.is_none() && broken.is_none() && !stop.soft.is_cancelled() {
+    if ended_by.is_none() && result.failed.is_none() && broken.is_none() && !stop.soft.is_cancelled() {
         result.failed = unexpected_pass(plan, world, known);
     }
     result.failed = result.failed.or(broken);

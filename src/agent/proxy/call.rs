@@ -51,8 +51,8 @@ struct End {
 pub(super) async fn carry(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, way: Way) -> Option<SendResponse<Bytes>> {
     let began = Stamp::now();
     let method = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
-    let struck = way.script.strike(&method, &way.endpoint);
-    let end = if struck.is_empty() {
+    let struck = way.script.strike(&method, &way.endpoint, Side::Request);
+    let end = if struck.is_empty() && !way.script.waits_for(&method, &way.endpoint) {
         through(request, &mut respond, way.upstream.clone()).await
     } else {
         disturbed(request, &mut respond, &way, &method, &struck).await
@@ -195,6 +195,8 @@ async fn disturbed(request: Request<RecvStream>, respond: &mut SendResponse<Byte
             was = done("answered late", fault);
         }
     }
+    let carried_out = if end.answered == Some(0) { way.script.strike(method, &way.endpoint, Side::Answer) } else { Vec::new() };
+    let of = |is: fn(&Act) -> bool| carried_out.iter().filter(move |fault| is(&fault.act));
     for fault in of(|act| *act == Act::Hold { at: Side::Answer }) {
         told(fault, format!("{words}: {outcome}, and the answer stood still"), true);
         fault.lifted.cancelled().await;

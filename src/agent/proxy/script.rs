@@ -16,7 +16,7 @@ pub struct Disturb {
     pub method: String,
     /// The members that it must be sent to, `10.213.0.2:2379`; any when there is none.
     pub endpoints: Vec<String>,
-    /// The first one, counted from 1.
+    /// The first one, counted from 1; where the answer is disturbed, of those that etcd has carried out.
     pub nth: u32,
     /// How many, with the first.
     pub times: u32,
@@ -42,6 +42,19 @@ pub enum Act {
         /// Where.
         at: Side,
     },
+}
+
+impl Act {
+    /// Is it done to an answer, and only to one that says that the call was carried out?
+    fn waits(self) -> bool {
+        matches!(self, Self::DropAnswer | Self::Hold { at: Side::Answer })
+    }
+}
+
+impl Disturb {
+    fn is_about(&self, method: &str, endpoint: &str) -> bool {
+        self.method == method && (self.endpoints.is_empty() || self.endpoints.iter().any(|wanted| wanted == endpoint))
+    }
 }
 
 /// A side of a call.
@@ -97,13 +110,17 @@ impl Script {
         });
     }
 
-    /// A call begins: the faults that it meets.
-    pub(super) fn strike(&self, method: &str, endpoint: &str) -> Vec<Struck> {
+    /// May the answer to such a call be disturbed?
+    pub(super) fn waits_for(&self, method: &str, endpoint: &str) -> bool {
+        self.locked(|all| all.iter().any(|entry| entry.disturb.act.waits() && entry.disturb.is_about(method, endpoint)))
+    }
+
+    /// A call has come to this side, `Answer` when etcd has carried it out: the faults that it meets there.
+    pub(super) fn strike(&self, method: &str, endpoint: &str, side: Side) -> Vec<Struck> {
         let mut struck = Vec::new();
         self.locked(|all| {
             for Entry { disturb, seen, lifted } in all {
-                let there = disturb.endpoints.is_empty() || disturb.endpoints.iter().any(|wanted| wanted == endpoint);
-                if disturb.method != method || !there {
+                if disturb.act.waits() != (side == Side::Answer) || !disturb.is_about(method, endpoint) {
                     continue;
                 }
                 *seen = seen.saturating_add(1);
@@ -134,7 +151,9 @@ mod tests {
         let script = Script::default();
         script.add(disturb("second", 2, 2, &[]));
         script.add(disturb("there", 1, 1, &["b:2379"]));
-        let met = |method: &str, endpoint: &str| script.strike(method, endpoint).into_iter().map(|struck| struck.id).collect::<Vec<_>>();
+        let met = |method: &str, endpoint: &str| {
+            script.strike(method, endpoint, Side::Request).into_iter().map(|struck| struck.id).collect::<Vec<_>>()
+        };
         assert_eq!(met("MemberAdd", "a:2379"), [""; 0]);
         assert_eq!(met("MemberList", "b:2379"), [""; 0]);
         assert_eq!(met("MemberAdd", "b:2379"), ["second", "there"]);
@@ -146,10 +165,10 @@ mod tests {
     fn what_is_lifted_lets_go_and_meets_nothing_more() {
         let script = Script::default();
         script.add(disturb("held", 1, 5, &[]));
-        let struck = script.strike("MemberAdd", "a:2379");
+        let struck = script.strike("MemberAdd", "a:2379", Side::Request);
         assert!(!struck[0].lifted.is_cancelled());
         script.lift("held");
         assert!(struck[0].lifted.is_cancelled());
-        assert!(script.strike("MemberAdd", "a:2379").is_empty());
+        assert!(script.strike("MemberAdd", "a:2379", Side::Request).is_empty());
     }
 }

@@ -239,6 +239,14 @@ async fn a_dropped_answer_leaves_kubeadm_waiting_though_etcd_has_carried_the_cal
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_is_an_error_is_none_that_can_be_lost() {
+    let mut between = Between::new(&[("lost", "MemberRemove", Act::DropAnswer)]).await;
+    assert_eq!(between.call("MemberRemove").await.expect("answered"), (0, Some("5".into())));
+    let told = between.proxied().await;
+    assert_eq!((told.answered, told.disturbed), (Some(5), None), "etcd has carried nothing out");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_delay_holds_the_answer_back_for_just_that_time() {
     let mut between = Between::new(&[("late", "MemberAdd", Act::Delay { by: 1500 })]).await;
     let began = Instant::now();
