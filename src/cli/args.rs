@@ -438,10 +438,10 @@ pub(super) struct ExecArgs {
 pub(super) struct CpArgs {
     #[command(flatten)]
     pub(super) cluster: NameArgs,
-    /// A file or folder here, or NODE:/PATH of one node
+    /// A file or folder here, or `NODE:/PATH` of one node
     #[arg(value_name = "SRC")]
     pub(super) from: String,
-    /// A path here, or NODES:/PATH; nodes are named as in exec
+    /// A path here, or `NODES:/PATH`; nodes are named as in exec
     #[arg(value_name = "DEST")]
     pub(super) to: String,
 }

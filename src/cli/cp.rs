@@ -53,9 +53,8 @@ fn side(text: &str) -> anyhow::Result<Side<'_>> {
 async fn run(name: &str, from: &Side<'_>, to: &Side<'_>, signals: &Signals) -> anyhow::Result<()> {
     let (runtime, _) = signals.engine().await?;
     let cluster = cluster::attach(&runtime, name, ATTACH).await?;
-    let wanted = match (from, to) {
-        (Side::There { nodes, .. }, _) | (_, Side::There { nodes, .. }) => nodes,
-        _ => bail!("no side names nodes"),
+    let ((Side::There { nodes: wanted, .. }, _) | (_, Side::There { nodes: wanted, .. })) = (from, to) else {
+        bail!("no side names nodes");
     };
     let (nodes, absent) = select(&cluster, wanted)?;
     if let Some(absent) = absent.first() {

@@ -107,10 +107,9 @@ mod tests {
 
     fn created(called: Called) -> CreateArgs {
         let matches = called.command(manual::command()).try_get_matches_from(["x", "create", "cluster"]).expect("fine");
-        match Cli::from_arg_matches(&matches).expect("fine").command {
-            Verb::Create(Create::Cluster(args)) => called.create(args),
-            other => panic!("{other:?}"),
-        }
+        let cli = Cli::from_arg_matches(&matches).expect("fine");
+        let Verb::Create(Create::Cluster(args)) = cli.command else { panic!("{cli:?}") };
+        called.create(args)
     }
 
     #[test]

@@ -159,13 +159,13 @@ mod tests {
     #[test]
     fn the_file_has_kinders_shape_and_nothing_else() {
         let mut script = Script::new();
-        script.case_of(&[("pass", 300), ("fail", 300), ("late", 300), ("ignored", 300), ("", 300), ("skipped", 300)]);
+        script.case_of(&[("pass", 300), ("fail", 300), ("late", 300), ("ignored", 300), ("task-05", 300), ("skipped", 300)]);
         script.starts(1, "pass");
         script.ends(1, "pass", Outcome::Passed, false);
         script.ends(2, "fail", Outcome::Failed { reason: "exit status 3".into() }, true);
         script.ends(3, "late", Outcome::TimedOut { limit: Duration::from_mins(5) }, true);
         script.ends(4, "ignored", Outcome::Failed { reason: "exit status 4".into() }, false);
-        script.ends(5, "", Outcome::Stopped, true);
+        script.ends(5, "task-05", Outcome::Stopped, true);
         script.ends(6, "skipped", Outcome::Skipped { reason: "skipping because a predecessor task failed".into() }, false);
         let script = kinders(script);
         let run = run_of(&script);

@@ -32,8 +32,8 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
             };
             (Tone::Plain, format!("{place}{file}{choice}{summary}{made}"))
         }
-        Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {}", named(name))),
-        Event::TaskFinished { name, outcome, counts, took, .. } => finished(named(name), outcome, *counts, &human(*took)),
+        Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {}", name)),
+        Event::TaskFinished { name, outcome, counts, took, .. } => finished(name, outcome, *counts, &human(*took)),
         Event::Worked { work, on, took, .. } => worked(*work, on, &human(*took), verbose)?,
         Event::NodeUp { node, address } => verbose.then(|| (Tone::Faint, format!("  {node} is up at {address}")))?,
         Event::KubeadmStarted { node, argv } => verbose.then(|| (Tone::Faint, format!("  {node}: {}", argv.join(" "))))?,
@@ -75,11 +75,6 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
         }
     };
     Some(line)
-}
-
-/// A task of kinder's language need not have a name.
-fn named(name: &str) -> &str {
-    if name.is_empty() { "(no name)" } else { name }
 }
 
 /// How a case ended, for a run that has several.

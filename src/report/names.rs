@@ -9,7 +9,9 @@ const KINDERS: usize = 200;
 
 /// As reports name it.
 pub(super) fn task(index: usize, name: &str) -> String {
-    if name.is_empty() { format!("task-{index:02}") } else { format!("task-{index:02}-{}", one_line(name)) }
+    let number = format!("task-{index:02}");
+    // one of kinder's language that has no name is called by its number
+    if name == number { number } else { format!("{number}-{}", one_line(name)) }
 }
 
 /// The log of a task of kinder's language: its name as it is, as far as a file can have it.

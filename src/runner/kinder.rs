@@ -1,12 +1,14 @@
 //! Runs a plan of version 1 by kinder's rules: one process after the other, and after a failure only what is forced.
 //!
-//! Three things are otherwise than with kinder, where nobody can rely on what it does. `--exit-on-task-error` and a signal leave forced
-//! tasks their turn; a process is asked to end before it is killed; what a task leaves running is ended with it.
+//! Two things are otherwise than with kinder, where nobody can rely on what it does. `--exit-on-task-error` and a signal leave forced
+//! tasks their turn; a process is asked to end before it is killed. What a task leaves running goes on, as with kinder: it may be a
+//! container engine that the task has restarted.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use super::run::CaseResult;
@@ -24,6 +26,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Runs all tasks and tells of each exactly once.
 pub async fn run_v1(plan: &Plan, events: &Bus, stop: &Stop) -> CaseResult {
     let mut result = CaseResult::default();
+    // what reads on where tasks have left something running
+    let mut others = JoinSet::new();
     // why nothing ordinary runs any more
     let mut skip: Option<&str> = None;
     for warning in &plan.topology.warnings {
@@ -45,7 +49,7 @@ pub async fn run_v1(plan: &Plan, events: &Bus, stop: &Stop) -> CaseResult {
         events.tell(Event::TaskStarted { index: task.index, name: task.name.clone() });
         let began = Instant::now();
         let own = if task.force { cleanup(stop) } else { stop.clone() };
-        let outcome = run_one(task, &own, events).await;
+        let outcome = run_one(task, &own, events, &mut others).await;
         let counts = counts(&outcome, task.ignore_error);
         tell(task, &outcome, counts, began.elapsed(), events);
         if !counts {
@@ -53,7 +57,7 @@ pub async fn run_v1(plan: &Plan, events: &Bus, stop: &Stop) -> CaseResult {
         }
         // a stop is told by the exit code, and is no failure of the task
         if outcome != Outcome::Stopped {
-            result.failed.get_or_insert_with(|| shown(task));
+            result.failed.get_or_insert_with(|| task.name.clone());
         }
         skip.get_or_insert(match outcome {
             Outcome::TimedOut { .. } => "skipping because a predecessor task timed-out",
@@ -75,15 +79,11 @@ fn counts(outcome: &Outcome, ignore_error: bool) -> bool {
     }
 }
 
-fn shown(task: &PlannedTask) -> String {
-    if task.name.is_empty() { format!("task {}", task.index) } else { task.name.clone() }
-}
-
 fn tell(task: &PlannedTask, outcome: &Outcome, counts: bool, took: Duration, events: &Bus) {
     events.tell(Event::TaskFinished { index: task.index, name: task.name.clone(), outcome: outcome.clone(), counts, took });
 }
 
-async fn run_one(task: &PlannedTask, stop: &Stop, events: &Bus) -> Outcome {
+async fn run_one(task: &PlannedTask, stop: &Stop, events: &Bus, others: &mut JoinSet<()>) -> Outcome {
     let Step::Cmd(process) = &task.step else {
         return Outcome::NotStarted { reason: format!("version 1 knows no step {}", task.step.word()) };
     };
@@ -94,13 +94,14 @@ async fn run_one(task: &PlannedTask, stop: &Stop, events: &Bus) -> Outcome {
     let part = stop.part();
     let redact = Redactor::default();
     let (mut out, mut err) = (redact.lines(), redact.lines());
-    let running = process::run(&program, GRACE, &part, |pipe, line, more| {
+    let hear = |pipe, line: String, more| {
         let line = match pipe {
             Pipe::Out => out.piece(&line, more),
             Pipe::Err => err.piece(&line, more),
         };
         events.tell(Event::Output { index: task.index, node: String::new(), error: pipe == Pipe::Err, line });
-    });
+    };
+    let running = process::run_leaving(&program, GRACE, &part, hear, others);
     tokio::pin!(running);
     let in_time = tokio::select! {
         biased;
@@ -114,7 +115,7 @@ async fn run_one(task: &PlannedTask, stop: &Stop, events: &Bus) -> Outcome {
         part.soft.cancel();
         running.await
     };
-    for (what, all) in [("left processes running, which were ended", &ran.leaked), ("LEFT processes that could not be ended", &ran.left)] {
+    for (what, all) in [("leaves processes running", &ran.leaked), ("LEFT processes that could not be ended", &ran.left)] {
         if !all.is_empty() {
             let text = format!("{} {what}: {}", process.program, redact.apply(&all.join(", ")));
             events.tell(Event::Warning { text });

@@ -4,12 +4,17 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use joinder::sys::clock::Stamp;
+use joinder::sys::env;
 use tempfile::TempDir;
 
 /// More than anything here takes.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_mins(1);
+
+/// Between two looks at a file.
+const GLANCE: Duration = Duration::from_millis(20);
 
 pub(crate) struct Rig {
     dir: TempDir,
@@ -78,7 +83,7 @@ impl Rig {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_joinder"));
-        let path = std::env::var("PATH").expect("a path");
+        let path = env::var("PATH").expect("a path");
         command
             .args(args)
             .current_dir(self.dir.path())
@@ -102,10 +107,10 @@ impl Rig {
 
     /// Waits until a file holds a text.
     pub(crate) fn wait_for(&self, name: &str, text: &str) {
-        let end = Instant::now() + LONG;
+        let began = Stamp::now();
         while !fs::read_to_string(self.path(name)).is_ok_and(|found| found.contains(text)) {
-            assert!(Instant::now() < end, "{name} never held {text:?}");
-            std::thread::yield_now();
+            assert!(Stamp::now().since(began) < LONG, "{name} never held {text:?}");
+            std::thread::park_timeout(GLANCE);
         }
     }
 

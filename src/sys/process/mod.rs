@@ -5,7 +5,7 @@ mod remains;
 mod run;
 
 pub use lines::Lines;
-pub use run::{End, Pipe, Program, Ran, run};
+pub use run::{End, Pipe, Program, Ran, run, run_leaving};
 
 #[cfg(test)]
 mod tests;

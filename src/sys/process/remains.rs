@@ -15,7 +15,7 @@ const SHOWN: usize = 120;
 pub(super) struct Kin {
     /// The program's own id, and its group's.
     pub(super) leader: i32,
-    /// The value of [`MARK`].
+    /// The value of [`MARK`]; empty where only the group counts.
     pub(super) mark: String,
 }
 
@@ -39,6 +39,9 @@ impl Kin {
 
     /// Other users' processes cannot be read, and are none of ours.
     fn marked(&self, pid: i32) -> bool {
+        if self.mark.is_empty() {
+            return false;
+        }
         let wanted = format!("{MARK}={}", self.mark);
         fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()))
     }

@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::lines::Lines;
@@ -81,7 +82,7 @@ impl fmt::Display for End {
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// Processes that it had left running, `4711 (sleep 100)`. They were ended.
+    /// Processes that it had left running, `4711 (sleep 100)`. They were ended, but for [`run_leaving`].
     pub leaked: Vec<String>,
     /// Those of them that could not be ended.
     pub left: Vec<String>,
@@ -92,18 +93,46 @@ pub struct Ran {
 ///
 /// The soft stop sends TERM to all that it started, KILL after `grace`; the hard one KILL at once. When it ends by itself, what
 /// it left running is ended in the same way. Dropped in the middle, all is killed.
-pub async fn run(program: &Program, grace: Duration, stop: &Stop, mut hear: impl FnMut(Pipe, String, bool)) -> Ran {
+pub async fn run(program: &Program, grace: Duration, stop: &Stop, hear: impl FnMut(Pipe, String, bool)) -> Ran {
+    match random::word(16) {
+        Ok(mark) => follow(program, mark, grace, stop, hear, None).await,
+        Err(e) => {
+            let why = format!("no random bytes to mark its processes with: {e}");
+            Ran { end: End::NotStarted(why), leaked: Vec::new(), left: Vec::new() }
+        }
+    }
+}
+
+/// The same for a program whose children may outlive it: those of its group are named and go on, and what they write is read by tasks of
+/// `others` and kept nowhere. A stop ends the group alone: what has left it, as a daemon does, goes on as well.
+pub async fn run_leaving(
+    program: &Program,
+    grace: Duration,
+    stop: &Stop,
+    hear: impl FnMut(Pipe, String, bool),
+    others: &mut JoinSet<()>,
+) -> Ran {
+    follow(program, String::new(), grace, stop, hear, Some(others)).await
+}
+
+async fn follow(
+    program: &Program,
+    mark: String,
+    grace: Duration,
+    stop: &Stop,
+    mut hear: impl FnMut(Pipe, String, bool),
+    others: Option<&mut JoinSet<()>>,
+) -> Ran {
     let ended = |end| Ran { end, leaked: Vec::new(), left: Vec::new() };
-    let mark = match random::word(16) {
-        Ok(mark) => mark,
-        Err(e) => return ended(End::NotStarted(format!("no random bytes to mark its processes with: {e}"))),
-    };
     if let Some(dir) = program.dir.as_ref().filter(|dir| !dir.is_dir()) {
         // the system would say "No such file or directory", as if it were the program
         return ended(End::NotStarted(format!("there is no folder {}", dir.display())));
     }
     let mut command = Command::new(&program.program);
-    command.args(&program.args).envs(program.env.iter().map(|(name, value)| (name, value))).env(MARK, &mark);
+    command.args(&program.args).envs(program.env.iter().map(|(name, value)| (name, value)));
+    if !mark.is_empty() {
+        command.env(MARK, &mark);
+    }
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(dir) = &program.dir {
         command.current_dir(dir);
@@ -127,7 +156,14 @@ pub async fn run(program: &Program, grace: Duration, stop: &Stop, mut hear: impl
         Some(status) => {
             family.reaped = true;
             let leaked = output.meanwhile(&mut hear, family.leaked()).await;
-            let left = if leaked.is_empty() { Vec::new() } else { output.meanwhile(&mut hear, family.end(grace, stop, None)).await };
+            let left = match (leaked.is_empty(), others) {
+                (true, _) => Vec::new(),
+                (false, Some(others)) => {
+                    output.leave_to(others);
+                    Vec::new()
+                }
+                (false, None) => output.meanwhile(&mut hear, family.end(grace, stop, None)).await,
+            };
             (how(status), leaked, left)
         }
         None => (End::Stopped, Vec::new(), output.meanwhile(&mut hear, family.end(grace, stop, Some(&mut child))).await),
@@ -255,6 +291,20 @@ impl Output {
                 done = &mut work => return done,
                 () = self.more(hear) => {}
             }
+        }
+    }
+
+    /// Whoever holds the pipes still can go on writing.
+    fn leave_to(&mut self, others: &mut JoinSet<()>) {
+        async fn swallow(mut from: impl AsyncRead + Unpin) {
+            // ends with the last one that holds it
+            let _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
+        }
+        if let Some(out) = self.out.take() {
+            others.spawn(swallow(out));
+        }
+        if let Some(err) = self.err.take() {
+            others.spawn(swallow(err));
         }
     }
 

@@ -341,9 +341,9 @@ mod tests {
         let values = Values {
             vars: map(&[("a", "1"), ("b", "two"), ("empty", ""), ("list", "x,y"), ("n", "3")]),
             env: map(&[("HOME", "/h"), ("ARTIFACTS", "/art")]),
-            labels: Labels::new(|label| match label.starts_with("ci/") {
-                true => Ok("v1.37.0-alpha.1+abc".into()),
-                false => Err(format!("no label {label}")),
+            labels: Labels::new(|label| {
+                let known = label.starts_with("ci/").then(|| "v1.37.0-alpha.1+abc".to_owned());
+                known.ok_or_else(|| format!("no label {label}"))
             }),
             unknown: Unknown::WhereAsked,
         };

@@ -170,9 +170,10 @@ fn artifacts(asked: &Artifacts, values: &Values) -> PathBuf {
 }
 
 fn planned(index: usize, task: &Task, process: Process) -> PlannedTask {
+    let name = if task.name.text.is_empty() { format!("task-{index:02}") } else { task.name.text.clone() };
     PlannedTask {
         index,
-        name: task.name.text.clone(),
+        name,
         step: Step::Cmd(process),
         limit: task.limit,
         force: task.force,
