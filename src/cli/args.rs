@@ -132,14 +132,14 @@ pub(super) enum Build {
 #[derive(Debug, Args)]
 #[command(
     disable_version_flag = true,
-    after_help = "Examples:\n  joinder build etcd-image\n  joinder build etcd-image --version 3.5.16\n  joinder build etcd-image --source ./bin --tag etcd:mine"
+    after_help = "Examples:\n  joinder build etcd-image\n  joinder build etcd-image --version 3.5.16\n  joinder build etcd-image --source debian\n  joinder build etcd-image --source ./bin --tag etcd:mine"
 )]
 pub(super) struct EtcdImageArgs {
     /// etcd's version, built from its Go modules
     #[arg(long, value_name = "VERSION", default_value = default_versions::ETCD)]
     pub(super) version: String,
-    /// go, or the path of a folder with etcd and etcdctl, whose version is asked of them
-    #[arg(long, value_name = "go|PATH", default_value = "go", conflicts_with = "version")]
+    /// go; debian, in the version that apt has; or the path of a folder with etcd and etcdctl, whose version is asked of them
+    #[arg(long, value_name = "go|debian|PATH", default_value = "go", conflicts_with = "version")]
     pub(super) source: String,
     /// Name of the image [default: joinder/etcd:vVERSION]
     #[arg(long, value_name = "IMAGE")]

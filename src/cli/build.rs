@@ -27,12 +27,13 @@ pub(super) async fn node_image(args: NodeImageArgs) -> Exit {
 }
 
 pub(super) async fn etcd_image(args: EtcdImageArgs) -> Exit {
-    let source = if args.source == "go" {
-        EtcdSource::Go { version: args.version }
-    } else {
-        EtcdSource::Path { path: args.source.trim_start_matches("path:").into() }
+    let tag = args.tag.as_deref();
+    let plan = match args.source.as_str() {
+        "go" => EtcdPlan::new(&EtcdSource::Go { version: args.version }, tag),
+        "debian" => EtcdPlan::of_debian(tag),
+        path => EtcdPlan::new(&EtcdSource::Path { path: path.trim_start_matches("path:").into() }, tag),
     };
-    let plan = match EtcdPlan::new(&source, args.tag.as_deref()) {
+    let plan = match plan {
         Ok(plan) => plan,
         Err(e) => return diag::fail(Exit::BadCommandLine, &e.into()),
     };

@@ -47,7 +47,7 @@ fn below(root: &Path, path: &str) -> PathBuf {
 
 /// The absolute paths in what `ldd` wrote. The kernel's own library has none; with several programs, the line that names each
 /// ends with a colon.
-fn libraries(said: &str) -> Vec<String> {
+pub(super) fn libraries(said: &str) -> Vec<String> {
     let lines = said.lines().filter(|line| !line.ends_with(':'));
     lines.filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/'))).map(ToOwned::to_owned).collect()
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::archive::{Config, PATH};
 use super::build::{Built, Say, TOOL_BYTES, forget, go_stage, named, timed, with_plan};
 use super::cache::{Cache, remove};
+use super::debian;
 use super::default_versions::{ETCD, ETCD_ALONE, ETCD_NAME};
 use super::dir;
 use super::engine::{self, with_left};
@@ -28,6 +29,8 @@ const RECIPE: &str = "1";
 /// Go looks users up, and etcd's tools write below `/tmp`.
 const PASSWD: &str = "root:x:0:0:root:/root:/sbin/nologin\n";
 const PROGRAMS: [&str; 3] = ["etcd", "etcdctl", "etcdutl"];
+/// The stage with Debian's etcd.
+const DEBIAN: &str = "etcd-debian";
 /// Beside the binaries: an archive of them and the image's own.
 const ROOM: u64 = 200 << 20;
 
@@ -67,14 +70,30 @@ impl EtcdPlan {
             }
         };
         let usual = format!("{ETCD_NAME}:v{}", version.in_image_tag());
-        let tag = tag.map_or(Ok(usual), full_name)?;
+        Ok(Self::of(version, stage, arch, tag.map_or(Ok(usual), full_name)?))
+    }
+
+    /// etcd from this machine's Debian packages, in the version that apt would install.
+    ///
+    /// # Errors
+    /// Where apt knows none, or a tag that no image can have.
+    pub fn of_debian(tag: Option<&str>) -> Result<Self, ImageError> {
+        let arch = host::arch().to_owned();
+        let (version, package) = debian::candidate()?;
+        let what = format!("etcd-server and etcd-client {package} from Debian, with this machine's libraries");
+        let stage = Stage { name: DEBIAN, key: key(&[DEBIAN, RECIPE, &package, &arch]), what, taken: None };
+        let usual = format!("{ETCD_NAME}:v{}-debian", version.in_image_tag());
+        Ok(Self::of(version, stage, arch, tag.map_or(Ok(usual), full_name)?))
+    }
+
+    fn of(version: Version, stage: Stage, arch: String, tag: String) -> Self {
         let digest = key(&[ETCD_ALONE, RECIPE, PASSWD, &version.to_string(), &stage.key]);
         let labels = Labels::from([
             (label::IMAGE.to_owned(), ETCD_ALONE.to_owned()),
             (label::ETCD.to_owned(), version.to_string()),
             (label::PLAN.to_owned(), digest.clone()),
         ]);
-        Ok(Self { version, tag, arch, digest, labels, stage })
+        Self { version, tag, arch, digest, labels, stage }
     }
 }
 
@@ -99,9 +118,14 @@ pub async fn build_etcd(plan: &EtcdPlan, runtime: &dyn Runtime, cache: &Path, st
         return Ok(built(true, Vec::new()));
     }
     let cache = Cache::open(&cache.join("image"))?;
-    let go = plan.stage.taken.is_none() && cache.finished(plan.stage.name, &plan.stage.key).is_none();
+    let go = plan.stage.name != DEBIAN && plan.stage.taken.is_none() && cache.finished(plan.stage.name, &plan.stage.key).is_none();
     host::check(Need { go, bytes: ROOM + if go { TOOL_BYTES } else { 0 }, ..Need::default() }, cache.root(), None)?;
-    let programs = go_stage(&plan.stage, &cache, (Component::Etcd, &plan.version), stop, say).await?;
+    let programs = if plan.stage.name == DEBIAN {
+        let make = |dir: PathBuf| async move { debian::make(&dir, stop).await };
+        cache.stage(DEBIAN, &plan.stage.key, stop, say, make).await?.join("bin")
+    } else {
+        go_stage(&plan.stage, &cache, (Component::Etcd, &plan.version), stop, say).await?
+    };
     let held = cache.lock(ETCD_ALONE, &plan.digest, stop, say).await?;
     if there().await? {
         return Ok(built(true, Vec::new()));
@@ -141,6 +165,9 @@ fn write(path: &Path, programs: &Path) -> io::Result<Layer> {
     for file in there {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         layer.copy(&format!("usr/local/bin/{name}"), 0o755, &file)?;
+    }
+    if let Some(libraries) = programs.parent().map(|stage| stage.join(debian::LIBRARIES)).filter(|dir| dir.is_dir()) {
+        layer.tree(&libraries, &[])?;
     }
     layer.finish()
 }

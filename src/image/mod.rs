@@ -9,6 +9,7 @@ mod cache;
 mod closure;
 mod command;
 mod components;
+mod debian;
 pub mod default_versions;
 mod dir;
 mod embedded;
