@@ -46,6 +46,23 @@ pub(super) enum Search {
     TooLarge,
 }
 
+/// Does this order of all calls explain them? Where somebody knows one, nothing needs to be searched.
+pub(super) fn explains(calls: &[Call], order: &[usize], start: State) -> bool {
+    let mut state = start;
+    for at in order {
+        match apply(calls[*at].did, state) {
+            Some(then) => state = then,
+            None => return false,
+        }
+    }
+    let mut first_end = u64::MAX;
+    order.iter().rev().all(|at| {
+        let after = first_end >= calls[*at].began;
+        first_end = first_end.min(calls[*at].ended.unwrap_or(u64::MAX));
+        after
+    })
+}
+
 /// A call's beginning or end, at its place in the list of those that are not in the order yet.
 #[derive(Clone, Copy)]
 struct Edge {
@@ -190,6 +207,15 @@ mod tests {
         assert_eq!(from_nothing(&[write(1, 0, 4), write(2, 2, 3), read(1, 5, 6)]), Search::Found, "the writes overlap");
         let both = [write(1, 0, 9), write(2, 0, 9), read(1, 10, 11), read(2, 12, 13)];
         assert_eq!(from_nothing(&both), Search::Stuck(3), "one of the two was the last");
+    }
+
+    #[test]
+    fn an_order_that_is_known_is_looked_through_in_its_turn() {
+        let calls = [write(1, 0, 9), write(2, 0, 9), read(1, 10, 11)];
+        assert!(explains(&calls, &[1, 0, 2], State::Holds(None)));
+        assert!(!explains(&calls, &[0, 1, 2], State::Holds(None)), "it reads what was overwritten");
+        let apart = [write(1, 0, 1), write(2, 2, 3), read(1, 4, 5)];
+        assert!(!explains(&apart, &[1, 0, 2], State::Holds(None)), "the first had ended");
     }
 
     #[test]
