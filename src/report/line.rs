@@ -32,7 +32,7 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
             };
             (Tone::Plain, format!("{place}{file}{choice}{summary}{made}"))
         }
-        Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {}", name)),
+        Event::TaskStarted { name, .. } => (Tone::Plain, format!("▶ {name}")),
         Event::TaskFinished { name, outcome, counts, took, .. } => finished(name, outcome, *counts, &human(*took)),
         Event::Worked { work, on, took, .. } => worked(*work, on, &human(*took), verbose)?,
         Event::NodeUp { node, address } => verbose.then(|| (Tone::Faint, format!("  {node} is up at {address}")))?,
