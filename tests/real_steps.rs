@@ -106,7 +106,11 @@ fn every_step_does_what_it_says_on_a_real_cluster() {
 
     let output = run(&file, &dir.path().join("artifacts"));
     let said = format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    // Twenty steps on one disk: a promotion behind them may be undecided for its noise, and for nothing else.
+    let doubts: Vec<&str> = said.lines().filter(|line| line.starts_with("UNDECIDED")).collect();
+    let noise = |line: &&str| line.contains("the disk was slow before anything was done") || line.contains("could not be made in time");
+    assert!(doubts.iter().all(noise), "{said}");
+    assert_eq!(output.status.code(), Some(if doubts.is_empty() { 0 } else { 102 }), "{said}");
     assert_eq!(left(), [""; 0]);
     for words in [
         "sh left processes running, which were ended",
