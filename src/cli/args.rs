@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::value::{Partition, pair};
+use super::value::{Partition, pair, rounds};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
 
@@ -448,7 +448,7 @@ pub(super) struct CpArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm\n  joinder run workflows/join/orders.yaml --case order=parallel --var kubernetes=v1.37.2\n  joinder run workflows/ --list -o wide\n\nWhat a run says goes to standard error; --list and --dry-run go to standard output."
+    after_help = "Examples:\n  joinder run workflows/join/parallel.yaml\n  joinder run workflows/join/serial.yaml --kubeadm ./kubeadm\n  joinder run workflows/join/matrix.yaml --case order=parallel,controlPlanes=3 --var kubernetes=v1.37.2\n  joinder run workflows/ --list -o wide\n\nWhat a run says goes to standard error; --list and --dry-run go to standard output."
 )]
 pub(super) struct RunArgs {
     /// Workflow files, or folders with *.yaml and *.yml files, at any depth
@@ -512,10 +512,10 @@ pub(super) struct SelectArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct RoundArgs {
     /// Run all cases so many times, and say how many passed and how sure that is
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = rounds, conflicts_with = "retain")]
     pub(super) repeat: Option<NonZeroU32>,
     /// Stop after the first round that fails; without --repeat after 1000
-    #[arg(long)]
+    #[arg(long, conflicts_with = "retain")]
     pub(super) until_fail: bool,
     /// What is random is drawn from this: round R of a run is the only round of one with SEED + R - 1 [default: a random one, printed]
     #[arg(long, value_name = "SEED")]

@@ -81,6 +81,12 @@ mod tests {
     use super::*;
     use crate::sys::env;
 
+    /// Is it one of those that every command has?
+    fn is_clap_s(arg: &clap::Arg) -> bool {
+        use clap::ArgAction::{Help, HelpLong, HelpShort, Version};
+        matches!(arg.get_action(), Help | HelpLong | HelpShort | Version)
+    }
+
     /// All verbs as a page.
     fn markdown() -> String {
         let mut root = Cli::command();
@@ -105,8 +111,7 @@ mod tests {
         let usage = command.clone().render_usage().to_string();
         let usage = usage.trim_start_matches("Usage: ");
         let _ = write!(text, "\n## `{name}`\n\n{}.\n\n```\n{usage}\n```\n", about(command));
-        let args: Vec<String> =
-            command.get_arguments().filter(|a| !a.is_hide_set() && !["help", "version"].contains(&a.get_id().as_str())).map(row).collect();
+        let args: Vec<String> = command.get_arguments().filter(|a| !a.is_hide_set() && !is_clap_s(a)).map(row).collect();
         if !args.is_empty() {
             let _ = write!(text, "\n| argument | means | default |\n|---|---|---|\n{}", args.concat());
         }
@@ -180,7 +185,7 @@ mod tests {
         for verb in all {
             let name = verb.get_bin_name().unwrap_or_default();
             assert!(!about(verb).is_empty() && !about(verb).ends_with('.'), "{name}: one line without a full stop");
-            let takes = verb.get_arguments().any(|a| !a.is_hide_set() && !["help", "version"].contains(&a.get_id().as_str()));
+            let takes = verb.get_arguments().any(|a| !a.is_hide_set() && !is_clap_s(a));
             let shows = verb.get_after_help().is_some_and(|h| h.to_string().contains("Examples:\n"));
             assert!(!takes || shows, "{name} takes arguments and has no examples");
         }

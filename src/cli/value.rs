@@ -1,6 +1,7 @@
 //! Values of options that have a form of their own.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 /// `2/6`: the second of six parts of all cases.
@@ -33,6 +34,12 @@ impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.part, self.of)
     }
+}
+
+/// How many rounds: 1 to a million.
+pub(super) fn rounds(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.parse().ok().filter(|n: &NonZeroU32| n.get() <= 1_000_000);
+    number.ok_or_else(|| "write a number of rounds, from 1 to 1000000".into())
 }
 
 /// `NAME=VALUE`.

@@ -26,7 +26,8 @@ fn line(name: &str, rounds: &[&Case]) -> String {
     let undecided = ended.iter().filter(|case| case.end() == CaseEnd::Undecided).count();
     // An undecided round shows neither; it is none of those that are counted.
     let decided = ended.len() - undecided;
-    let mut parts = vec![format!("{name}: {passed} of {decided} rounds passed")];
+    let mut parts =
+        vec![if decided > 0 { format!("{name}: {passed} of {decided} rounds passed") } else { format!("{name}: no round was decided") }];
     if undecided > 0 {
         parts.push(format!("{undecided} undecided"));
     }

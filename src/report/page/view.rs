@@ -27,6 +27,9 @@ pub(in crate::report) struct View {
     pub(super) passed: Vec<Finding>,
     /// Invariants, those that broke first.
     pub(super) invariants: Vec<Finding>,
+    /// How many held, in words: the table is folded while none is broken.
+    invariants_sum: String,
+    invariants_held: bool,
     timeline: Timeline,
     learners: Vec<Learner>,
     plots: Vec<Plot>,
@@ -130,6 +133,8 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         findings: findings.into_iter().map(|(_, _, finding)| finding).collect(),
         passed,
         invariants: invariants(case, scale),
+        invariants_sum: invariants_sum(case),
+        invariants_held: case.invariants(Verdict::Fail).next().is_none(),
         timeline: timeline(history, case, scale),
         learners: learners(history, &case.nodes),
         plots: plots(history, case, scale),
@@ -266,6 +271,13 @@ fn finding(task: &Task, seen: &Seen, scale: Scale) -> Finding {
         (verdict, _) => (class(verdict), tone::verdict(verdict).1),
     };
     shown(&task.plan.name, seen, (class, word), scale)
+}
+
+/// `13 held, 1 broken, 2 not seen`: what there is none of is left out.
+fn invariants_sum(case: &Case) -> String {
+    let words = [(Verdict::Pass, "held"), (Verdict::Fail, "broken"), (Verdict::Known, "known"), (Verdict::Undecided, "not seen")];
+    let counted = words.map(|(verdict, word)| (case.invariants(verdict).count(), word));
+    counted.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Invariants, the worst first. One that nobody could see is no doubt of the run.
