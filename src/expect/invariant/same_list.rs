@@ -102,7 +102,7 @@ mod tests {
             }
             tale
         };
-        let cut = apart(Tale::of_three().fault(FaultMoment::Done { by: "x".into() }), 20).fault(FaultMoment::Healed);
+        let cut = apart(Tale::of_three().fault(FaultMoment::Bit { proof: "12 packets".into() }), 20).fault(FaultMoment::Healed);
         assert_eq!(apart(cut.clone(), 4).looks(2, &[1, 2, 3]).judged(ONE).0, Verdict::Pass, "who is cut off hears of no change");
         assert_eq!(apart(cut, 6).judged(ONE).0, Verdict::Fail, "it had its time");
         assert_eq!(Tale::new(1).looks(1, &[1]).judged(ONE).0, Verdict::Undecided, "one voter alone");

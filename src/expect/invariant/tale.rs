@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::judge::Invariance;
 use crate::event::{
-    CallEnd, ClientCall, EtcdCall, EtcdSample, Event, FaultMoment, Member, MemberId, MemberStatus, Moment, Notice, Op, Outcome, Told, Verdict, Work,
+    CallEnd, ClientCall, EtcdCall, EtcdSample, Event, FaultMoment, Member, MemberId, MemberStatus, Moment, Notice, Op, Outcome, Told,
+    Verdict, Work,
 };
 use crate::spec::{Invariant, Invariants};
 use crate::sys::clock::Stamp;

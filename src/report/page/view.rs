@@ -29,6 +29,8 @@ pub(in crate::report) struct View {
     pub(super) invariants: Vec<Finding>,
     timeline: Timeline,
     learners: Vec<Learner>,
+    /// kubeadm's calls to etcd, a head and a row each.
+    calls: Vec<Vec<String>>,
     plots: Vec<Plot>,
     bands: Vec<(String, String)>,
     /// How long the axis is.
@@ -132,6 +134,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         invariants: invariants(case, scale),
         timeline: timeline(history, case, scale),
         learners: learners(history, &case.nodes),
+        calls: history.broken.calls(&case.nodes),
         plots: plots(history, case, scale),
         bands: timeline::bands(history, case, scale).into_iter().map(|(x, w, _)| (x, w)).collect(),
         seconds: format!("{:.1}s", scale.seconds()),
