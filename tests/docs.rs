@@ -243,6 +243,17 @@ fn words(schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
+/// `scripts/verify-breaks` looks for just that.
+#[test]
+fn each_workflow_that_breaks_something_says_how_it_fails() {
+    for entry in std::fs::read_dir(root().join("workflows/breaks")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let stated = text.lines().filter_map(|line| line.strip_prefix("# fails: ")?.split_once(": "));
+        assert_eq!(stated.filter(|(judgement, text)| !judgement.is_empty() && !text.is_empty()).count(), 1, "{}", path.display());
+    }
+}
+
 #[test]
 fn every_key_and_word_of_the_language_is_described() {
     let schema: Value = serde_json::from_str(&joinder::spec::schema_text()).expect("JSON");

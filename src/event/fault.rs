@@ -14,6 +14,14 @@ pub enum FaultMoment {
     Done {
         /// What set it off.
         by: String,
+        /// When it was begun.
+        began: Stamp,
+        /// Nodes whose members cannot serve by it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        down: Vec<String>,
+        /// Is that so until it is undone? Else they come back by themselves.
+        #[serde(default)]
+        lasts: bool,
     },
     /// Something shows that it took effect.
     Bit {

@@ -246,7 +246,7 @@ pub(super) fn describe(wanted: &WriteGap) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CallEnd, ClientCall, EtcdSample, Member, MemberId, Op};
+    use crate::event::{CallEnd, ClientCall, EtcdSample, Event, FaultMoment, Member, MemberId, Op, Told};
     use crate::spec::Over;
 
     fn at(ms: u64) -> Stamp {
@@ -380,6 +380,33 @@ mod tests {
         let members = Some([1, 2, 3].map(member).into());
         down.sample(20_002, "cp-1", &EtcdSample { members, ..answer(500) });
         assert_eq!(verdicts(&down, 3_000)[0], Verdict::Fail);
+    }
+
+    #[test]
+    fn a_fault_takes_quorum_away_until_it_is_undone_and_the_member_answers() {
+        let tell = |record: &mut Record, ms, moment| {
+            let event = Event::Fault { index: 3, id: "cut".into(), node: String::new(), what: "cut".into(), moment };
+            record.hear(&Told { seq: ms, at: at(ms), event });
+        };
+        let status = Some(crate::event::MemberStatus { id: MemberId(2), ..Default::default() });
+        let answer =
+            |ms| EtcdSample { seen: at(ms), members: None, status: status.clone(), error: None, gap_ms: None, looks: 1, missed: 0 };
+        let done = |down: &[&str]| FaultMoment::Done {
+            by: "x".into(),
+            began: at(9_900),
+            down: down.iter().map(|node| (*node).to_owned()).collect(),
+            lasts: true,
+        };
+        let mut cut = record(&calls(3_000), 100);
+        tell(&mut cut, 10_000, done(&["cp-2"]));
+        // who is cut off answers on its own node all the time
+        cut.sample(20_000, "cp-2", &answer(11_000));
+        tell(&mut cut, 12_500, FaultMoment::Healed);
+        cut.sample(20_001, "cp-2", &answer(13_000));
+        assert_eq!(verdict(&most(500), &cut), Verdict::Pass);
+        let mut other = record(&calls(3_000), 100);
+        tell(&mut other, 10_000, done(&[]));
+        assert_eq!(verdict(&most(500), &other), Verdict::Fail, "of kubeadm alone, say");
     }
 
     #[test]

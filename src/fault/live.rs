@@ -8,11 +8,12 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::ground::Ground;
-use super::kind::{Guard, Refused, act, strike};
+use super::kind::{Down, Guard, Refused, act, strike};
 use super::proxies::{Met, Proxy};
 use super::trigger::Watch;
 use crate::event::{FaultMoment, Judgement, Told, Verdict};
 use crate::spec::{Fault, Until};
+use crate::sys::clock::{Stamp, human};
 
 /// What a fault waits for.
 pub(super) enum Setting {
@@ -65,7 +66,8 @@ impl Live {
 
     /// Calls that are disturbed: the proxies do it, and what they tell is the proof.
     async fn calls(&mut self, first: Met) {
-        self.tell(&first.node, FaultMoment::Done { by: format!("a call of kubeadm on {}", first.node) });
+        let by = format!("a call of kubeadm on {}", first.node);
+        self.tell(&first.node, FaultMoment::Done { by, began: Stamp::now(), down: Vec::new(), lasts: false });
         self.bit(&first.node, &first.how);
         let mut proofs = vec![first.how];
         let (until, step_end, run_end) = (self.fault.until, self.step_end.clone(), self.run_end.clone());
@@ -103,6 +105,7 @@ impl Live {
 
     /// Anything else. A call that set it off stands still until it is done.
     async fn other(&mut self, first: Met) {
+        let began = Stamp::now();
         let done = strike(&self.fault.action, &self.key, &self.ground).await;
         let let_go = self.lift().await;
         let mut guard = match done {
@@ -116,7 +119,8 @@ impl Live {
                 return self.judge(Verdict::Fail, format!("it could not be done: {why}"), let_go.err());
             }
         };
-        self.tell(&first.node, FaultMoment::Done { by: first.how.clone() });
+        let Down { nodes: down, lasts } = guard.down();
+        self.tell(&first.node, FaultMoment::Done { by: first.how.clone(), began, down, lasts });
         let mut proof = self.prove(guard.as_mut(), &first.node).await;
         match self.fault.until {
             Until::StepEnd | Until::RunEnd => self.step_end.cancelled().await,
@@ -204,7 +208,7 @@ async fn triggered(setting: &mut Setting, met: &mut mpsc::UnboundedReceiver<Met>
         },
         Setting::After(time) => {
             sleep(*time).await;
-            Some(Met { node: String::new(), how: format!("{} behind the step's start", crate::sys::clock::human(*time)) })
+            Some(Met { node: String::new(), how: format!("{} behind the step's start", human(*time)) })
         }
         Setting::Told(told, watch) => loop {
             let Some(told) = told.recv().await else { std::future::pending().await };

@@ -168,7 +168,10 @@ async fn compare(nodes: Watched, events: Bus, record: Arc<Mutex<Record>>, stop: 
 async fn listen(mut told: UnboundedReceiver<Told>, events: Bus, record: Arc<Mutex<Record>>, stop: CancellationToken) {
     let mut timeline = Timeline::default();
     let mut hear = |told: Told| {
-        record.lock().unwrap_or_else(PoisonError::into_inner).story.hear(&told);
+        let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+        record.hear(&told);
+        record.story.hear(&told);
+        drop(record);
         timeline.hear(&told)
     };
     loop {

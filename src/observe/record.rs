@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::history::History;
 use super::measure::Measures;
 use super::story::Story;
-use crate::event::{EtcdMetrics, EtcdSample, Member, MemberId, MemberStatus, Moment};
+use crate::event::{EtcdMetrics, EtcdSample, Event, FaultMoment, Member, MemberId, MemberStatus, Moment, Told};
 use crate::sys::clock::Stamp;
 
 /// A member that had never given a list before may have had it for this long: samples are told at least once a second.
@@ -59,17 +59,19 @@ pub struct Led {
     pub leader: MemberId,
 }
 
-/// A member that was down because its node, or itself, was restarted on purpose.
+/// A member that was down because its node, or itself, was ended, restarted or cut off on purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Down {
     /// The node.
     pub node: String,
     /// When it was told to end.
     pub from: Stamp,
-    /// When it was told to run again.
-    pub told_back: Stamp,
+    /// When it was told to run again, or left to itself; `None` while a fault keeps it down.
+    pub told_back: Option<Stamp>,
     /// When it answered again.
     pub back: Option<Stamp>,
+    /// The task and the id of the fault that did it.
+    fault: Option<(usize, String)>,
 }
 
 /// What was seen.
@@ -131,7 +133,11 @@ impl Record {
 
     fn status(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         let Some(status) = &sample.status else { return Vec::new() };
-        for down in self.downs.iter_mut().filter(|down| down.node == node && down.back.is_none() && down.told_back < sample.seen) {
+        for down in self
+            .downs
+            .iter_mut()
+            .filter(|down| down.node == node && down.back.is_none() && down.told_back.is_some_and(|at| at < sample.seen))
+        {
             down.back = Some(sample.seen);
         }
         self.own.insert(node.to_owned(), status.clone());
@@ -252,7 +258,35 @@ impl Record {
 
     /// The member of this node was taken down on purpose, and told to run again.
     pub fn restarted(&mut self, node: &str, from: Stamp, told_back: Stamp) {
-        self.downs.push(Down { node: node.to_owned(), from, told_back, back: None });
+        self.downs.push(Down { node: node.to_owned(), from, told_back: Some(told_back), back: None, fault: None });
+    }
+
+    /// Hears of faults, by which members cannot serve.
+    pub fn hear(&mut self, told: &Told) {
+        let Event::Fault { index, id, moment, .. } = &told.event else { return };
+        let fault = Some((*index, id.clone()));
+        match moment {
+            FaultMoment::Done { began, down, lasts, .. } => {
+                let told_back = (!lasts).then_some(told.at);
+                self.downs.extend(down.iter().map(|node| Down {
+                    node: node.clone(),
+                    from: *began,
+                    told_back,
+                    back: None,
+                    fault: fault.clone(),
+                }));
+            }
+            FaultMoment::Healed => {
+                for down in self.downs.iter_mut().filter(|down| down.fault == fault) {
+                    down.told_back.get_or_insert(told.at);
+                }
+            }
+            FaultMoment::Armed
+            | FaultMoment::Bit { .. }
+            | FaultMoment::NeverTriggered
+            | FaultMoment::Failed { .. }
+            | FaultMoment::NotApplicable { .. } => {}
+        }
     }
 
     /// The list of this node's member counts no more.

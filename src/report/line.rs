@@ -122,18 +122,23 @@ fn worked(work: Work, on: &str, took: &str, verbose: bool) -> Option<(Tone, Stri
     }
 }
 
-fn fault(id: &str, node: &str, what: &str, moment: &FaultMoment) -> (Tone, String) {
+fn fault(id: &str, node: &str, what: &str, of: &FaultMoment) -> (Tone, String) {
     let at = if node.is_empty() { String::new() } else { format!(" on {node}") };
-    let (tone, words) = match moment {
+    let (tone, words) = moment(what, of);
+    (tone, format!("  fault {id}{at}: {words}"))
+}
+
+/// How far a fault is.
+pub(super) fn moment(what: &str, of: &FaultMoment) -> (Tone, String) {
+    match of {
         FaultMoment::Armed => (Tone::Faint, format!("armed: {what}")),
-        FaultMoment::Done { by } => (Tone::Doubt, format!("{what}, set off by {by}")),
+        FaultMoment::Done { by, .. } => (Tone::Doubt, format!("{what}, set off by {by}")),
         FaultMoment::Bit { proof } => (Tone::Doubt, format!("took effect: {proof}")),
         FaultMoment::Healed => (Tone::Faint, "undone".into()),
         FaultMoment::NeverTriggered => (Tone::Bad, "never triggered".into()),
         FaultMoment::Failed { why } => (Tone::Bad, format!("failed: {why}")),
         FaultMoment::NotApplicable { why } => (Tone::Doubt, format!("does not apply: {why}")),
-    };
-    (tone, format!("  fault {id}{at}: {words}"))
+    }
 }
 
 fn member(id: &str, name: &str, moment: Moment) -> (Tone, String) {

@@ -41,6 +41,16 @@ fn moments(ran: &Ran, name: &str) -> Vec<&'static str> {
     ran.events.iter().filter_map(of).collect()
 }
 
+/// Whose members cannot serve by the one fault, and whether that lasts until it is undone.
+fn down(ran: &Ran) -> (Vec<&str>, bool) {
+    for event in &ran.events {
+        if let Event::Fault { moment: FaultMoment::Done { down, lasts, .. }, .. } = event {
+            return (down.iter().map(String::as_str).collect(), *lasts);
+        }
+    }
+    panic!("it was done: {}", ran.told())
+}
+
 /// The verdict on a name, and what was seen.
 fn verdict(ran: &Ran, name: &str) -> (Verdict, String) {
     let of = |event: &Event| {
@@ -86,6 +96,7 @@ async fn kubeadm_is_killed_while_its_call_stands_still_and_what_it_leaves_is_nam
     let ran = run_on(&rig, KILLED, "{joins: {cp2: {fails: it was killed, residue: unnamed-learner}}}", &Stop::new()).await;
     assert_eq!(moments(&ran, "killed"), ["armed", "done", "bit", "healed"]);
     assert_eq!(verdict(&ran, "joins").0, Verdict::Pass, "{:?}", verdict(&ran, "joins"));
+    assert_eq!(down(&ran), (vec![], false), "only kubeadm");
     assert_eq!(ran.result.failed, None, "it failed as it should: {}", ran.told());
     assert!(ran.outcome("look").passed(), "the task behind it has its turn");
     assert!(ran.told().contains("has left an unnamed learner"), "{}", ran.told());
@@ -166,6 +177,7 @@ async fn a_partition_is_shown_by_its_counter_and_ends_in_its_time() {
     let ran = run_on(&rig, fault, JOINS, &Stop::new()).await;
     assert_eq!(moments(&ran, "cut"), ["armed", "done", "bit", "healed"]);
     assert_eq!(verdict(&ran, "fault cut"), (Verdict::Pass, "5 packets dropped on one-control-plane-2".into()));
+    assert_eq!(down(&ran), (vec!["one-control-plane-2"], true));
     let healed = |event: &Event| matches!(event, Event::Fault { moment: FaultMoment::Healed, .. });
     let joined = |event: &Event| matches!(event, Event::TaskFinished { name, .. } if name == "join");
     let at = |is: &dyn Fn(&Event) -> bool| ran.events.iter().position(is).expect("told");
@@ -202,6 +214,7 @@ async fn all_nodes_end_at_once_and_start_behind_the_step() {
     assert_eq!(moments(&ran, "dark"), ["armed", "done", "bit", "healed"]);
     let (judged, saw) = verdict(&ran, "fault dark");
     assert_eq!(judged, Verdict::Pass);
+    assert_eq!(down(&ran), (vec!["one-control-plane-1", "one-control-plane-2"], true));
     assert_eq!(saw, "container one-control-plane-1 has exited with code 137, container one-control-plane-2 has exited with code 137");
     clean(&rig, &ran);
 }

@@ -126,13 +126,13 @@ impl StableLeader {
 }
 
 fn explained(at: Stamp, view: &View) -> bool {
-    view.disturbed().is_some_and(|disturbed| disturbed.mono >= at.mono || at.since(disturbed) <= BEFORE)
+    view.shaken().is_some_and(|disturbed| disturbed.mono >= at.mono || at.since(disturbed) <= BEFORE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tale::Tale;
-    use crate::event::Verdict;
+    use crate::event::{Moment, Verdict};
     use crate::spec::Invariant;
 
     fn time(mut tale: Tale, seconds: u64) -> Tale {
@@ -170,6 +170,14 @@ mod tests {
         let join = time(all(Tale::of_three().kubeadm(3, "join"), 8, 2), 5);
         assert_eq!(join.clone().judged(ONE), (Verdict::Pass, "1 changes, 1 without a cause that was seen".into()));
         assert_eq!(time(all(join, 9, 1), 5).judged(ONE).0, Verdict::Fail, "once");
+        // a member that is back after a long time, as a node that boots
+        let back = all(Tale::of_three().down(1).wait(60_000).looks(1, &[1, 2, 3]), 9, 2);
+        assert_eq!(time(back, 5).judged(ONE).0, Verdict::Pass);
+        // etcd alone: a voter that does not run costs the one its quorum, and a learner is a join
+        let unstarted = Tale::new(2).leads(1, 2, 1).looks(1, &[1]).nameless_voter(1, 2).wait(60_000);
+        assert_eq!(time(unstarted.leads(1, 3, 1).looks(1, &[1, 2]), 5).judged(ONE).0, Verdict::Pass);
+        let grown = all(Tale::of_three().moment(3, Moment::Announced), 8, 2);
+        assert_eq!(time(grown, 5).judged(ONE).0, Verdict::Pass);
         assert_eq!(time(Tale::of_three(), 1).judged(ONE), (Verdict::Pass, "one leader all the time".into()));
     }
 }

@@ -42,7 +42,7 @@ impl Rule for LearnerFlag {
         let age = sample.seen.since(*since);
         self.longest = self.longest.max(age);
         let word = |learner| if learner { "a learner" } else { "a voter" };
-        (age >= SPREAD && *samples > 1).then(|| {
+        (age >= SPREAD && *samples > 1 && view.is_calm(SPREAD)).then(|| {
             let saw =
                 format!("for {} {node} takes itself for {}, and the list has {}", human(age), word(status.learner), word(member.learner));
             Shown::new(saw, [told.seq, list])

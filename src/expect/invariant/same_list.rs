@@ -10,6 +10,8 @@ use crate::sys::clock::human;
 /// A change reaches a member with its next entries; on a busy machine that has taken more than a second. Behind it two lists stand
 /// against each other, each in two samples at least.
 const SPREAD: Duration = Duration::from_secs(3);
+/// After a fault, or a member that was away, so long again.
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// How far apart lists were.
 #[derive(Default)]
@@ -38,7 +40,7 @@ impl Rule for SameList {
             // as long as both were seen to hold theirs
             let apart = a.last.min(b.last).since(a.since.max(b.since));
             self.longest = self.longest.max(apart);
-            if apart >= SPREAD && a.samples > 1 && b.samples > 1 {
+            if apart >= SPREAD && a.samples > 1 && b.samples > 1 && view.is_calm(SETTLE) {
                 let saw = format!("for {} {} holds {}, and {} holds {}", human(apart), one.0, names(&a.value), other.0, names(&b.value));
                 return Some(Shown::new(saw, [a.seq, b.seq]));
             }
@@ -64,7 +66,7 @@ fn know_each_other(a: &Voter<'_>, b: &Voter<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tale::Tale;
-    use crate::event::Verdict;
+    use crate::event::{FaultMoment, Verdict};
     use crate::spec::Invariant;
 
     const ONE: Invariant = Invariant::SameList;
@@ -94,6 +96,15 @@ mod tests {
             removed = removed.wait(1_000).looks(1, &[1, 2]).looks(2, &[1, 2]).looks(3, &[1, 2, 3]);
         }
         assert_eq!(removed.judged(ONE).0, Verdict::Pass);
+        let apart = |mut tale: Tale, rounds| {
+            for _ in 0..rounds {
+                tale = tale.wait(1_000).looks(1, &[1, 2, 3]).looks(2, &[1, 2]).looks(3, &[1, 2, 3]);
+            }
+            tale
+        };
+        let cut = apart(Tale::of_three().fault(FaultMoment::Bit { proof: "12 packets".into() }), 20).fault(FaultMoment::Healed);
+        assert_eq!(apart(cut.clone(), 4).looks(2, &[1, 2, 3]).judged(ONE).0, Verdict::Pass, "who is cut off hears of no change");
+        assert_eq!(apart(cut, 6).judged(ONE).0, Verdict::Fail, "it had its time");
         assert_eq!(Tale::new(1).looks(1, &[1]).judged(ONE).0, Verdict::Undecided, "one voter alone");
     }
 }

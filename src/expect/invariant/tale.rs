@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::judge::Invariance;
 use crate::event::{
-    CallEnd, ClientCall, EtcdCall, EtcdSample, Event, Member, MemberId, MemberStatus, Moment, Notice, Op, Outcome, Told, Verdict, Work,
+    CallEnd, ClientCall, EtcdCall, EtcdSample, Event, FaultMoment, Member, MemberId, MemberStatus, Moment, Notice, Op, Outcome, Told,
+    Verdict, Work,
 };
 use crate::spec::{Invariant, Invariants};
 use crate::sys::clock::Stamp;
@@ -131,6 +132,10 @@ impl Tale {
 
     pub(super) fn kubeadm(self, n: u64, command: &str) -> Self {
         self.tell(Event::KubeadmStarted { node: name(n), argv: vec!["kubeadm".into(), command.into()] })
+    }
+
+    pub(super) fn fault(self, moment: FaultMoment) -> Self {
+        self.tell(Event::Fault { index: 1, id: "f".into(), node: String::new(), what: "cut".into(), moment })
     }
 
     pub(super) fn ends(self, n: u64, code: Option<i32>, error: Option<&str>) -> Self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use crate::event::{EtcdSample, Event, FaultMoment, Member, MemberId, MemberStatus, Notice, Told};
+use crate::event::{EtcdSample, Event, FaultMoment, Member, MemberId, MemberStatus, Moment, Notice, Told};
 use crate::sys::clock::Stamp;
 
 /// A member that says nothing for so long counts for nothing any more: what it says is told once a second.
@@ -37,6 +37,8 @@ pub(super) struct Watched {
     pub(super) joined: Option<Stamp>,
     /// Is it a control plane? Only those are asked for their member.
     pub(super) has_member: bool,
+    /// Has its member ever answered?
+    answered: bool,
 }
 
 /// All nodes.
@@ -45,8 +47,12 @@ pub(super) struct View {
     pub(super) nodes: BTreeMap<String, Watched>,
     /// When the last event was told.
     pub(super) now: Stamp,
-    /// How many joins have begun.
+    /// How many joins have begun; where etcd is alone, how many learners were added.
     pub(super) joins: usize,
+    /// Has any kubeadm run? Where none does, etcd is alone, and the workflow says itself when a member starts.
+    pub(super) has_kubeadm: bool,
+    /// Does the newest list hold a voter that never started? It counts for the quorum.
+    unstarted: bool,
     /// When something was seen last that may unsettle etcd.
     disturbed: Option<Stamp>,
     /// What is broken on purpose right now.
@@ -56,7 +62,7 @@ pub(super) struct View {
 impl View {
     pub(super) fn new() -> Self {
         let now = Stamp { mono: 0, wall: jiff::Timestamp::UNIX_EPOCH };
-        Self { nodes: BTreeMap::new(), now, joins: 0, disturbed: None, faults: BTreeSet::new() }
+        Self { nodes: BTreeMap::new(), now, joins: 0, has_kubeadm: false, unstarted: false, disturbed: None, faults: BTreeSet::new() }
     }
 
     /// Takes an event in.
@@ -69,6 +75,7 @@ impl View {
             Event::Etcd { node, sample } => self.sample(node, sample, told.seq),
             Event::KubeadmStarted { node, argv } => {
                 let command = argv.get(1).map_or("", String::as_str);
+                self.has_kubeadm = true;
                 self.nodes.entry(node.clone()).or_default().joining = command == "join";
                 self.joins += usize::from(command == "join");
                 if command == "reset" {
@@ -81,6 +88,7 @@ impl View {
                     node.joined = Some(told.at);
                 }
             }
+            Event::Member { moment: Moment::Announced, .. } if !self.has_kubeadm => self.joins += 1,
             Event::Fault { id, moment, .. } => self.fault(id, moment, told.at),
             Event::Noticed { seen, notice: Notice::ProcessStarted { component, times }, .. } if component == "etcd" && *times > 1 => {
                 self.disturbed = Some(*seen);
@@ -112,8 +120,16 @@ impl View {
     fn sample(&mut self, node: &str, sample: &EtcdSample, seq: u64) {
         let watched = self.nodes.entry(node.to_owned()).or_default();
         watched.has_member = true;
-        if watched.status.is_some() && sample.status.is_none() {
+        // it went, or is back: an election follows on either
+        if watched.answered && watched.status.is_some() != sample.status.is_some() {
             self.disturbed = Some(sample.seen);
+        }
+        watched.answered |= sample.status.is_some();
+        if let Some(list) = &sample.members {
+            let unstarted = list.iter().any(|member| !member.learner && !member.started());
+            if std::mem::replace(&mut self.unstarted, unstarted) && !unstarted {
+                self.disturbed = Some(sample.seen);
+            }
         }
         watched.list = sample.members.clone().map(|list| hold(watched.list.take(), list, |a, b| a == b, sample.seen, seq));
         watched.status = sample.status.clone().map(|status| hold(watched.status.take(), status, same, sample.seen, seq));
@@ -131,6 +147,16 @@ impl View {
     /// When something was seen last that may unsettle etcd: a member that stopped answering, or started anew; a reset; a fault.
     pub(super) fn disturbed(&self) -> Option<Stamp> {
         if self.faults.is_empty() { self.disturbed } else { Some(self.now) }
+    }
+
+    /// When something was seen last that may cost a leader its quorum: what unsettles etcd, or a voter that never started.
+    pub(super) fn shaken(&self) -> Option<Stamp> {
+        if self.unstarted { Some(self.now) } else { self.disturbed() }
+    }
+
+    /// Has nothing unsettled etcd for so long? Whoever was cut off or away holds what it held, until it has heard the others.
+    pub(super) fn is_calm(&self, settle: Duration) -> bool {
+        self.disturbed().is_none_or(|at| self.now > at.after(settle))
     }
 
     /// What holds now, where it was said lately.

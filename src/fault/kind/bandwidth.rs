@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::super::ground::Ground;
-use super::guard::{ASK, Guard, Refused};
+use super::guard::{ASK, Down, Guard, Refused};
 use crate::agent::AgentError;
 use crate::node::Node;
 use crate::spec::Bandwidth;
@@ -53,6 +53,11 @@ fn waited(said: &str) -> u64 {
 
 #[async_trait]
 impl Guard for Slow {
+    // a slow member serves
+    fn down(&self) -> Down {
+        Down::default()
+    }
+
     async fn proof(&mut self) -> Option<String> {
         let looks = join_all(self.nodes.iter().map(async |node| (node.name.clone(), node.script(COUNTS, &[], ASK).await))).await;
         let counts = looks.into_iter().filter_map(|(node, said)| Some((node, waited(&said.ok()?)))).filter(|(_, count)| *count > 0);

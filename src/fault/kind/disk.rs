@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::super::ground::Ground;
-use super::guard::{ASK, Guard, Refused};
+use super::guard::{ASK, Down, Guard, Refused};
 use crate::agent::AgentError;
 use crate::node::Node;
 use crate::spec::Selector;
@@ -54,6 +54,11 @@ impl Full {
 
 #[async_trait]
 impl Guard for Full {
+    // it is for an etcd that has not started: no voter
+    fn down(&self) -> Down {
+        Down::default()
+    }
+
     async fn proof(&mut self) -> Option<String> {
         let looks = join_all(self.nodes.iter().map(async |node| (node.name.clone(), node.script(SAID, &[], ASK).await))).await;
         let full = looks.into_iter().filter(|(_, said)| said.as_ref().is_ok_and(|said| !said.trim().is_empty()));

@@ -11,9 +11,20 @@ use crate::node::NodeError;
 /// One command in a node.
 pub(super) const ASK: Duration = Duration::from_secs(20);
 
+/// Nodes whose members cannot serve.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::fault) struct Down {
+    pub(in crate::fault) nodes: Vec<String>,
+    /// Until it is undone; else they come back by themselves.
+    pub(in crate::fault) lasts: bool,
+}
+
 /// Something that is broken.
 #[async_trait]
 pub(in crate::fault) trait Guard: Send {
+    /// Whose members cannot serve meanwhile.
+    fn down(&self) -> Down;
+
     /// What shows that it took effect; `None` while nothing does.
     async fn proof(&mut self) -> Option<String>;
 

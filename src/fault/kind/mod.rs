@@ -12,5 +12,5 @@ mod rules;
 mod strike;
 
 pub(super) use call::{act, side};
-pub(super) use guard::{Guard, Refused};
+pub(super) use guard::{Down, Guard, Refused};
 pub(super) use strike::strike;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::super::ground::Ground;
-use super::guard::{Guard, Refused};
+use super::guard::{Down, Guard, Refused};
 use crate::node::{Node as Machine, NodeError};
 
 /// What is done to them.
@@ -62,6 +62,11 @@ impl Node {
 
 #[async_trait]
 impl Guard for Node {
+    fn down(&self) -> Down {
+        let nodes = self.nodes.iter().map(|node| node.name.clone()).collect();
+        Down { nodes, lasts: self.way != Way::Restart }
+    }
+
     async fn proof(&mut self) -> Option<String> {
         if self.way != Way::Pause {
             return Some(self.seen.join(", "));

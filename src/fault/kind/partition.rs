@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::super::ground::Ground;
-use super::guard::{Guard, Refused};
+use super::guard::{Down, Guard, Refused};
 use super::rules;
 use crate::node::Node;
 use crate::spec::Partition;
@@ -20,13 +20,17 @@ const PRIORITY: i32 = -300;
 pub(super) struct Cut {
     table: String,
     nodes: Vec<Arc<Node>>,
+    /// The smaller side, which is without the others.
+    apart: Vec<String>,
 }
 
 impl Cut {
     pub(super) async fn strike(wanted: &Partition, key: &str, ground: &Ground) -> Result<Box<dyn Guard>, Refused> {
         let (from, to) = (ground.nodes(&wanted.from).await?, ground.nodes(&wanted.to).await?);
         let table = table(key);
-        let mut this = Self { table: table.clone(), nodes: Vec::new() };
+        let smaller = if from.len() <= to.len() { &from } else { &to };
+        let apart = smaller.iter().map(|node| node.name.clone()).collect();
+        let mut this = Self { table: table.clone(), nodes: Vec::new(), apart };
         for node in from {
             let others: Vec<Ipv4Addr> = to.iter().filter(|other| other.name != node.name).map(|other| other.address).collect();
             if others.is_empty() {
@@ -65,6 +69,10 @@ fn text(table: &str, others: &[Ipv4Addr], one_way: bool) -> String {
 
 #[async_trait]
 impl Guard for Cut {
+    fn down(&self) -> Down {
+        Down { nodes: self.apart.clone(), lasts: true }
+    }
+
     async fn proof(&mut self) -> Option<String> {
         let counts = join_all(self.nodes.iter().map(async |node| (node.name.clone(), rules::packets(node, &self.table).await))).await;
         let dropped = counts.into_iter().filter_map(|(node, count)| Some((node, count.filter(|count| *count > 0)?)));

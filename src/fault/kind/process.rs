@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::super::ground::names;
-use super::guard::{ASK, Guard, Refused};
+use super::guard::{ASK, Down, Guard, Refused};
 use crate::node::Node;
 use crate::spec::Victim;
 use crate::sys::wait::{Look, Patience, wait};
@@ -139,6 +139,14 @@ async fn find(node: &Node, what: &str, signal: &str) -> Result<Vec<String>, Stri
 
 #[async_trait]
 impl Guard for Process {
+    fn down(&self) -> Down {
+        if self.what != Victim::Etcd.as_str() {
+            return Down::default();
+        }
+        let nodes = self.struck.iter().map(|(node, _)| node.name.clone()).collect();
+        Down { nodes, lasts: self.way == Way::Pause }
+    }
+
     async fn proof(&mut self) -> Option<String> {
         match self.way {
             Way::Kill => self.all(GONE, Seen::gone).await,

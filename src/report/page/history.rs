@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::clients::Client;
+use super::faults::Broken;
 use super::usage::Usages;
 use crate::event::{EtcdSample, Event, MemberId, Moment, SpanKind, Told, Work};
 use crate::report::nodes::host;
@@ -35,6 +36,7 @@ pub(in crate::report) struct History {
     /// Work on the whole cluster.
     pub(in crate::report) whole: Vec<(Work, Stamp, Duration)>,
     pub(in crate::report) clients: BTreeMap<String, Client>,
+    pub(in crate::report) broken: Broken,
     pub(in crate::report) notes: Notes,
     addresses: BTreeMap<Ipv4Addr, String>,
     /// When seen, number of the event, what it may be late by.
@@ -133,6 +135,7 @@ impl History {
             reigns: Vec::new(),
             whole: Vec::new(),
             clients: BTreeMap::new(),
+            broken: Broken::default(),
             notes: before,
             addresses: BTreeMap::new(),
             recent: VecDeque::new(),
@@ -186,9 +189,9 @@ impl History {
             Event::Span { node, span, began, took } => self.node(node).spans.push((*span, *began, *took)),
             Event::Called { call } => self.clients.entry(call.client.clone()).or_default().called(call),
             Event::Note { .. } | Event::Warning { .. } => self.notes.hear(told),
+            Event::Fault { index, id, what, moment, .. } => self.broken.fault((*index, id, what), moment, told.at),
+            Event::Proxied { node, call } => self.broken.proxied(node, call),
             Event::Noticed { .. }
-            | Event::Fault { .. }
-            | Event::Proxied { .. }
             | Event::RunStarted { .. }
             | Event::CaseStarted { .. }
             | Event::CaseFinished { .. }

@@ -5,6 +5,7 @@
 
 mod clients;
 mod compare;
+mod faults;
 mod history;
 mod learners;
 #[cfg(test)]

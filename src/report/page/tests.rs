@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{compare, index, page, view};
-use crate::event::{CallEnd, ClientCall, EtcdMetrics, Event, Moment, Op, Outcome, SpanKind, Told, Usage, Verdict};
+use crate::event::{CallEnd, ClientCall, EtcdCall, EtcdMetrics, Event, FaultMoment, Moment, Op, Outcome, SpanKind, Told, Usage, Verdict};
 use crate::report::files::Pages;
 use crate::report::model::Run;
 use crate::report::script::{Script, judged, name, stamp};
@@ -138,6 +138,21 @@ fn measured() -> Script {
         let (key, value) = ("k".into(), Some(writes));
         let call = ClientCall { client, node: name(1), op: Op::Write, key, value, began, ended, end, revision: writes };
         script.tell(Event::Called { call });
+    }
+    let mut fault = |moment| {
+        let (index, id, what) = (2, "cut".to_owned(), "cp2 cut off from <first>".to_owned());
+        script.tell(Event::Fault { index, id, node: String::new(), what, moment });
+        script.now()
+    };
+    let began = fault(FaultMoment::Armed);
+    fault(FaultMoment::Done { by: "a call".into(), began, down: vec![name(2)], lasts: true });
+    fault(FaultMoment::Bit { proof: "12 packets dropped".into() });
+    fault(FaultMoment::Healed);
+    for (method, answered, disturbed) in [("MemberAdd", Some(9), None), ("MemberAdd", Some(0), None), ("MemberPromote", None, Some("x"))] {
+        let (began, ended) = (script.now(), script.now().after(Duration::from_millis(20)));
+        let (method, disturbed) = (method.to_owned(), disturbed.map(str::to_owned));
+        let call = EtcdCall { method, endpoint: "10.0.0.1:2379".into(), began, ended, answered, said: String::new(), disturbed };
+        script.tell(Event::Proxied { node: name(2), call });
     }
     for (span, ms) in [(SpanKind::Join, 9_000), (SpanKind::Preflight, 500), (SpanKind::SlotWait, 4_000), (SpanKind::Promotion, 900)] {
         let began = script.now();

@@ -101,6 +101,7 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
     drawing.tasks();
     let marks_y = drawing.y;
     let marks = drawing.marks();
+    drawing.faults();
     drawing.leader();
     drawing.slot();
     drawing.clients();
@@ -135,7 +136,9 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
     }
 }
 
-const LEGEND: [(&str, &str); 19] = [
+const LEGEND: [(&str, &str); 21] = [
+    ("f-armed", "fault that waits for its trigger"),
+    ("f-done", "fault at work"),
     ("k-boot", "create and boot"),
     ("k-check", "preflight"),
     ("k-prep", "certificates, kubeconfigs, manifests"),
@@ -225,6 +228,21 @@ impl Drawing<'_> {
             self.y += LOW + GAP;
         }
         marks
+    }
+
+    /// Each on a line of its own: when it waited, and when it was at work.
+    fn faults(&mut self) {
+        for fault in &self.history.broken.faults {
+            let end = fault.ended.unwrap_or_else(|| self.watched());
+            let said: Vec<String> = fault.moments.iter().map(|(at, text)| format!("{}: {text}", self.scale.time(*at))).collect();
+            let title = format!("fault {}\n{}", fault.id, said.join("\n"));
+            self.label(&format!("fault {}", fault.id), "head", LOW);
+            self.bar((fault.armed, fault.began.unwrap_or(end)), LOW, "f-armed", "", &title);
+            if let Some(began) = fault.began {
+                self.bar((began, end), LOW, "f-done", &fault.id, &title);
+            }
+            self.y += LOW + GAP;
+        }
     }
 
     fn leader(&mut self) {

@@ -32,6 +32,8 @@ pub(in crate::report) struct View {
     invariants_held: bool,
     timeline: Timeline,
     learners: Vec<Learner>,
+    /// kubeadm's calls to etcd, a head and a row each.
+    calls: Vec<Vec<String>>,
     plots: Vec<Plot>,
     bands: Vec<(String, String)>,
     /// How long the axis is.
@@ -137,6 +139,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         invariants_held: case.invariants(Verdict::Fail).next().is_none(),
         timeline: timeline(history, case, scale),
         learners: learners(history, &case.nodes),
+        calls: history.broken.calls(&case.nodes),
         plots: plots(history, case, scale),
         bands: timeline::bands(history, case, scale).into_iter().map(|(x, w, _)| (x, w)).collect(),
         seconds: format!("{:.1}s", scale.seconds()),
