@@ -62,10 +62,10 @@ impl Following {
             self.nodes.remove(name);
         }
         for container in &found.nodes {
-            let worker = container.labels.get(label::ROLE).is_some_and(|role| role == Role::Worker.as_str());
+            let role = container.labels.get(label::ROLE).and_then(|role| Role::of(role)).unwrap_or(Role::ControlPlane);
             let followed = self.nodes.entry(container.name.clone()).or_insert_with(|| {
                 let index = container.labels.get(label::INDEX).and_then(|i| i.parse().ok()).unwrap_or(u8::MAX);
-                Followed::new(if worker { Role::Worker } else { Role::ControlPlane }, index)
+                Followed::new(role, index)
             });
             followed.state.clone_from(&container.state);
             let due = followed.node.is_none() || is_lost(&container.name);

@@ -51,6 +51,9 @@ impl Rule for Started {
 fn clock(member: &Member, first: Stamp, view: &View) -> (String, bool, Stamp) {
     let later = |joined: Option<Stamp>| joined.map_or(first, |joined| joined.max(first));
     if let Some((name, node)) = view.node_of(member).and_then(|name| Some((name, view.nodes.get(name)?))) {
+        if !view.kubeadm {
+            return (name.to_owned(), node.etcd_runs.is_none(), later(node.etcd_runs));
+        }
         return (name.to_owned(), node.joining, later(node.joined));
     }
     let joined = view.nodes.values().filter_map(|node| node.joined).max();
@@ -77,6 +80,15 @@ mod tests {
         assert_eq!(tale.clone().judged(ONE).0, Verdict::Undecided, "there is time yet");
         let (verdict, saw) = tale.wait(1_500).adds(1, 2).judged(ONE);
         assert_eq!((verdict, saw.as_str()), (Verdict::Fail, "member 2 of cp-2 is without a name, and no join of it has run for 10.5s"));
+    }
+
+    #[test]
+    fn in_an_etcd_alone_the_clock_begins_with_the_process() {
+        let added = || Tale::new(2).looks(1, &[1]).adds(1, 2).wait(60_000).adds(1, 2);
+        assert_eq!(added().judged(ONE).0, Verdict::Undecided, "the workflow has not started it yet");
+        let runs = added().runs(2).wait(9_000).adds(1, 2);
+        assert_eq!(runs.clone().judged(ONE).0, Verdict::Undecided, "there is time yet");
+        assert_eq!(runs.wait(1_500).adds(1, 2).judged(ONE).0, Verdict::Fail);
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub(super) struct Watched {
     pub(super) joining: bool,
     /// When the last one ended.
     pub(super) joined: Option<Stamp>,
+    /// When its etcd's process was seen to start last.
+    pub(super) etcd_runs: Option<Stamp>,
     /// Is it a control plane? Only those are asked for their member.
     pub(super) has_member: bool,
 }
@@ -47,6 +49,8 @@ pub(super) struct View {
     pub(super) now: Stamp,
     /// How many joins have begun.
     pub(super) joins: usize,
+    /// Has any kubeadm run? Else etcd is alone, and members start when the workflow says so.
+    pub(super) kubeadm: bool,
     /// When something was seen last that may unsettle etcd.
     disturbed: Option<Stamp>,
     /// What is broken on purpose right now.
@@ -56,7 +60,7 @@ pub(super) struct View {
 impl View {
     pub(super) fn new() -> Self {
         let now = Stamp { mono: 0, wall: jiff::Timestamp::UNIX_EPOCH };
-        Self { nodes: BTreeMap::new(), now, joins: 0, disturbed: None, faults: BTreeSet::new() }
+        Self { nodes: BTreeMap::new(), now, joins: 0, kubeadm: false, disturbed: None, faults: BTreeSet::new() }
     }
 
     /// Takes an event in.
@@ -68,6 +72,7 @@ impl View {
             }
             Event::Etcd { node, sample } => self.sample(node, sample, told.seq),
             Event::KubeadmStarted { node, argv } => {
+                self.kubeadm = true;
                 let command = argv.get(1).map_or("", String::as_str);
                 self.nodes.entry(node.clone()).or_default().joining = command == "join";
                 self.joins += usize::from(command == "join");
@@ -82,8 +87,11 @@ impl View {
                 }
             }
             Event::Fault { id, moment, .. } => self.fault(id, moment, told.at),
-            Event::Noticed { seen, notice: Notice::ProcessStarted { component, times }, .. } if component == "etcd" && *times > 1 => {
-                self.disturbed = Some(*seen);
+            Event::Noticed { node, seen, notice: Notice::ProcessStarted { component, times } } if component == "etcd" => {
+                self.nodes.entry(node.clone()).or_default().etcd_runs = Some(*seen);
+                if *times > 1 {
+                    self.disturbed = Some(*seen);
+                }
             }
             Event::RunStarted { .. }
             | Event::CaseStarted { .. }
@@ -115,6 +123,10 @@ impl View {
         if watched.status.is_some() && sample.status.is_none() {
             self.disturbed = Some(sample.seen);
         }
+        // quorum counts on it and it does not run
+        if sample.members.iter().flatten().any(|member| !member.learner && !member.started()) {
+            self.disturbed = Some(sample.seen);
+        }
         watched.list = sample.members.clone().map(|list| hold(watched.list.take(), list, |a, b| a == b, sample.seen, seq));
         watched.status = sample.status.clone().map(|status| hold(watched.status.take(), status, same, sample.seen, seq));
     }
@@ -128,7 +140,8 @@ impl View {
         self.disturbed = Some(at);
     }
 
-    /// When something was seen last that may unsettle etcd: a member that stopped answering, or started anew; a reset; a fault.
+    /// When something was seen last that may unsettle etcd: a member that stopped answering, or started anew; a voter that
+    /// has not started; a reset; a fault.
     pub(super) fn disturbed(&self) -> Option<Stamp> {
         if self.faults.is_empty() { self.disturbed } else { Some(self.now) }
     }

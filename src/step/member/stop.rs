@@ -9,6 +9,7 @@ use crate::cluster::only;
 use crate::event::Event;
 use crate::node::Node;
 use crate::spec::{Ending, StopMember};
+use crate::sys::clock::Stamp;
 
 /// etcd hands its leadership over before it ends; the agent waits for 20 s.
 const ASK: Duration = Duration::from_secs(25);
@@ -20,7 +21,16 @@ const ASK: Duration = Duration::from_secs(25);
 pub(super) async fn stop(world: &World, stop: &StopMember) -> Result<(), StepError> {
     let cluster = world.cluster()?;
     let node = only(&cluster, &stop.node).await?;
-    end(&node, stop.how).await?;
+    let began = Stamp::now();
+    // before it has ended: whoever judges in the meantime must know
+    if let Some(observer) = &world.observer {
+        observer.stopped(&node.name, began);
+    }
+    let ended = end(&node, stop.how).await;
+    if let (Err(_), Some(observer)) = (&ended, &world.observer) {
+        observer.told_back(&node.name, Stamp::now());
+    }
+    ended?;
     world.events.tell(Event::Note { text: format!("etcd of {} has ended", node.name) });
     Ok(())
 }
