@@ -18,9 +18,10 @@ def moment($node; $what): [.[] | select(.type == "member" and .moment == $what a
 def announced: [.[] | select(.type == "member" and .moment == "announced") | .seen.mono_ns] | sort;
 def between($from; $to): if $from and $to then ($to - $from) / 1e9 else null end;
 
-# the longest time without an acknowledged write, in seconds
+# the longest time without an acknowledged write, in seconds, from the first write's beginning on
 def gap:
-  [.[] | select(.type == "called" and .call.op == "write" and .call.end.is == "ok") | .call.ended.mono_ns] | sort
+  [.[] | select(.type == "called" and .call.op == "write") | .call]
+  | [map(.began.mono_ns) | min] + [.[] | select(.end.is == "ok") | .ended.mono_ns] | sort
   | [.[1:], .[:-1]] | transpose | map(.[0] - .[1]) | max | if . then . / 1e9 else null end;
 
 # while a task of this name ran
