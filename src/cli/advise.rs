@@ -53,6 +53,9 @@ async fn look(name: &str, signals: &Signals) -> anyhow::Result<Option<Advice>> {
     let Stop { soft, .. } = &signals.stop;
     let (runtime, _) = signals.engine().await?;
     let cluster = cluster::attach(&runtime, name, ATTACH).await?;
+    if cluster.is_etcd_alone() {
+        anyhow::bail!("cluster {name:?} is etcd alone, which no control plane joins; `joinder watch {name}` shows its members");
+    }
     let absent: Vec<(String, String)> =
         cluster.absent.iter().filter(|node| node.role == Role::ControlPlane).map(|node| (node.name.clone(), node.state.clone())).collect();
     let observer = Observer::start(&cluster.nodes, &Bus::new());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::inventory::{Found, node_of};
+use super::inventory::{Found, node_of, role_of};
 use crate::node::{Node, Role};
 use crate::runtime::{Container, Runtime, label};
 
@@ -62,10 +62,9 @@ impl Following {
             self.nodes.remove(name);
         }
         for container in &found.nodes {
-            let worker = container.labels.get(label::ROLE).is_some_and(|role| role == Role::Worker.as_str());
             let followed = self.nodes.entry(container.name.clone()).or_insert_with(|| {
                 let index = container.labels.get(label::INDEX).and_then(|i| i.parse().ok()).unwrap_or(u8::MAX);
-                Followed::new(if worker { Role::Worker } else { Role::ControlPlane }, index)
+                Followed::new(role_of(container), index)
             });
             followed.state.clone_from(&container.state);
             let due = followed.node.is_none() || is_lost(&container.name);

@@ -122,7 +122,7 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     let (mut nodes, mut absent) = (Vec::new(), Vec::new());
     let mut host_port = 0;
     for container in &found.nodes {
-        let role = container.labels.get(label::ROLE).and_then(|role| Role::of(role)).unwrap_or(Role::ControlPlane);
+        let role = role_of(container);
         let mut leave_out = |state: &str| {
             absent.push(Absent { name: container.name.clone(), role, index: index(container), state: state.to_owned() });
         };
@@ -219,10 +219,15 @@ pub async fn collect_garbage(runtime: &dyn Runtime, limit: Duration, hard: &Canc
 
 /// Connects to a node container that runs; `None` when it has no address (any more).
 pub(super) async fn node_of(runtime: &Arc<dyn Runtime>, container: &Container, limit: Duration) -> Result<Option<Node>, InventoryError> {
-    let role = if container.labels.get(label::ROLE).map(String::as_str) == Some("worker") { Role::Worker } else { Role::ControlPlane };
+    let role = role_of(container);
     let whole = runtime.container(&container.name).await?;
     let Some(address) = whole.address else { return Ok(None) };
     Ok(Some(Node::attach(whole.name.clone(), role, index(&whole), address, runtime, limit).await?))
+}
+
+/// What its label says; a control plane's where there is none.
+pub(super) fn role_of(container: &Container) -> Role {
+    container.labels.get(label::ROLE).and_then(|role| Role::of(role)).unwrap_or(Role::ControlPlane)
 }
 
 fn index(container: &Container) -> u8 {

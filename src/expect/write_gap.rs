@@ -373,6 +373,14 @@ mod tests {
         let verdicts = |down: &Record, ms| judged(&wanted(ms), down).into_iter().map(|(verdict, _)| verdict).collect::<Vec<_>>();
         assert_eq!(verdicts(&down, 3_000), [Verdict::Pass, Verdict::Pass]);
         assert_eq!(verdicts(&down, 2_000), [Verdict::Pass, Verdict::Fail]);
+        // one that is told to end and to stay so is down from then on
+        let mut ended = record(&calls(3_000), 100);
+        ended.stopped("cp-2", at(9_900));
+        ended.sample(20_000, "cp-2", &answer(9_950));
+        assert_eq!(verdicts(&ended, 20_100), [Verdict::Pass, Verdict::Pass]);
+        ended.told_back("cp-2", at(11_000));
+        ended.sample(20_001, "cp-2", &answer(11_100));
+        assert_eq!(verdicts(&ended, 20_100)[0], Verdict::Fail, "it was back long before writes were acknowledged again");
         let never = judged(&wanted(1), &record(&calls(0), 100)).remove(1);
         assert_eq!(never, (Verdict::Pass, "never were too few voters up".into()));
         // one of three takes no quorum away

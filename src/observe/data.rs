@@ -16,17 +16,18 @@ const ASK: Duration = Duration::from_secs(4);
 /// The nodes that are watched, by name.
 pub(super) type Watched = Arc<Mutex<BTreeMap<String, Arc<Node>>>>;
 
-/// Asks each member for its hash at the revision that is the newest one of the first that answers. Where they differ they are asked once
+/// Asks each member of these for its hash at the revision that is the newest one of the first that answers. Where they differ they are asked once
 /// more: a compaction that is under way shows in one round, other data in both.
-pub(super) async fn compare(nodes: &Watched, events: &Bus) {
-    if !round(nodes, events).await {
-        round(nodes, events).await;
+/// One that does not answer is not asked: that would hold the next task up for seconds.
+pub(super) async fn compare(nodes: &Watched, answering: &BTreeSet<String>, events: &Bus) {
+    if !round(nodes, answering, events).await {
+        round(nodes, answering, events).await;
     }
 }
 
 /// Are they equal, as far as anybody can tell?
-async fn round(nodes: &Watched, events: &Bus) -> bool {
-    let mut nodes = control_planes(nodes);
+async fn round(nodes: &Watched, answering: &BTreeSet<String>, events: &Bus) -> bool {
+    let mut nodes = those(nodes, answering);
     // With one alone there is nothing to compare.
     let mut first = None;
     while first.is_none() && nodes.len() > 1 {
@@ -39,9 +40,9 @@ async fn round(nodes: &Watched, events: &Bus) -> bool {
     hashes.len() == 1
 }
 
-fn control_planes(nodes: &Watched) -> Vec<Arc<Node>> {
+fn those(nodes: &Watched, answering: &BTreeSet<String>) -> Vec<Arc<Node>> {
     let all = nodes.lock().unwrap_or_else(PoisonError::into_inner);
-    all.values().filter(|node| node.role.has_member()).cloned().collect()
+    all.values().filter(|node| answering.contains(&node.name)).cloned().collect()
 }
 
 /// One member's revision, compacted revision and hash; `None` from a learner, and where nobody answers.

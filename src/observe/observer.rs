@@ -88,8 +88,9 @@ impl Observer {
 
     /// Has all voters tell the hash of their data, unless somebody learns.
     pub async fn compare_data(&self) {
-        if !self.locked(|record| record.learning()) {
-            data::compare(&self.nodes, &self.events).await;
+        let (busy, answering) = self.locked(|record| (record.learning(), record.answering()));
+        if !busy {
+            data::compare(&self.nodes, &answering, &self.events).await;
         }
     }
 
@@ -115,6 +116,16 @@ impl Observer {
     /// The member of this node was taken down on purpose, and told to run again.
     pub fn restarted(&self, node: &str, from: Stamp, told_back: Stamp) {
         self.locked(|record| record.restarted(node, from, told_back));
+    }
+
+    /// The member of this node is told to end, and to stay so.
+    pub fn stopped(&self, node: &str, from: Stamp) {
+        self.locked(|record| record.stopped(node, from));
+    }
+
+    /// A member that was told to end is told to run again.
+    pub fn told_back(&self, node: &str, at: Stamp) {
+        self.locked(|record| record.told_back(node, at));
     }
 
     /// What was seen so far.
@@ -154,11 +165,14 @@ async fn compare(nodes: Watched, events: Bus, record: Arc<Mutex<Record>>, stop: 
             () = stop.cancelled() => return,
             () = sleep(COMPARE) => {}
         }
-        let busy = record.lock().unwrap_or_else(PoisonError::into_inner).learning();
+        let (busy, answering) = {
+            let record = record.lock().unwrap_or_else(PoisonError::into_inner);
+            (record.learning(), record.answering())
+        };
         if !busy {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = data::compare(&nodes, &events) => {}
+                () = data::compare(&nodes, &answering, &events) => {}
             }
         }
     }

@@ -59,14 +59,14 @@ pub struct Led {
     pub leader: MemberId,
 }
 
-/// A member that was down because its node, or itself, was ended, restarted or cut off on purpose.
+/// A member that was down because its node, or itself, was ended, stopped, restarted or cut off on purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Down {
     /// The node.
     pub node: String,
     /// When it was told to end.
     pub from: Stamp,
-    /// When it was told to run again, or left to itself; `None` while a fault keeps it down.
+    /// When it was told to run again, or left to itself; `None` while it is kept down.
     pub told_back: Option<Stamp>,
     /// When it answered again.
     pub back: Option<Stamp>,
@@ -133,13 +133,8 @@ impl Record {
 
     fn status(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         let Some(status) = &sample.status else { return Vec::new() };
-        for down in self
-            .downs
-            .iter_mut()
-            .filter(|down| down.node == node && down.back.is_none() && down.told_back.is_some_and(|at| at < sample.seen))
-        {
-            down.back = Some(sample.seen);
-        }
+        let back = |down: &&mut Down| down.node == node && down.back.is_none() && down.told_back.is_some_and(|at| at < sample.seen);
+        self.downs.iter_mut().filter(back).for_each(|down| down.back = Some(sample.seen));
         self.own.insert(node.to_owned(), status.clone());
         let led = Led { at: sample.seen, seq, member: status.id, term: status.term, leader: status.leader };
         let before = self.leaders.iter().rev().find(|led| led.member == status.id);
@@ -258,7 +253,8 @@ impl Record {
 
     /// The member of this node was taken down on purpose, and told to run again.
     pub fn restarted(&mut self, node: &str, from: Stamp, told_back: Stamp) {
-        self.downs.push(Down { node: node.to_owned(), from, told_back: Some(told_back), back: None, fault: None });
+        self.stopped(node, from);
+        self.told_back(node, told_back);
     }
 
     /// Hears of faults, by which members cannot serve.
@@ -287,6 +283,23 @@ impl Record {
             | FaultMoment::Failed { .. }
             | FaultMoment::NotApplicable { .. } => {}
         }
+    }
+
+    /// The member of this node is told to end, and to stay so.
+    pub fn stopped(&mut self, node: &str, from: Stamp) {
+        self.downs.push(Down { node: node.to_owned(), from, told_back: None, back: None, fault: None });
+    }
+
+    /// A member that was told to end is told to run again.
+    pub fn told_back(&mut self, node: &str, at: Stamp) {
+        let ended = self.downs.iter_mut().filter(|down| down.node == node && down.told_back.is_none() && down.fault.is_none());
+        ended.for_each(|down| down.told_back = Some(at));
+    }
+
+    /// The nodes whose members vote, and answered when they were looked at last.
+    pub fn answering(&self) -> BTreeSet<String> {
+        let answers = |node: &String| self.lost(node).is_none() && self.last(node).is_some_and(|sample| sample.status.is_some());
+        self.voting().into_iter().filter(answers).collect()
     }
 
     /// The list of this node's member counts no more.

@@ -164,6 +164,8 @@ mod tests {
         );
         let gone = time(all(Tale::of_three().down(1), 9, 2), 5);
         assert_eq!(gone.judged(ONE), (Verdict::Pass, "1 changes, 0 without a cause that was seen".into()));
+        let half = time(all(Tale::of_three().nameless_voter(1, 4), 8, 2), 5);
+        assert_eq!(half.judged(ONE).0, Verdict::Pass, "quorum counted on a voter that had not started");
         // it was seen only later that the leader had gone
         let later = all(Tale::of_three(), 8, 2).looks(2, &[1, 2, 3]).wait(800).down(1);
         assert_eq!(time(later, 5).judged(ONE).0, Verdict::Pass);

@@ -22,7 +22,7 @@ pub(super) struct Started {
 impl Rule for Started {
     fn hear(&mut self, told: &Told, view: &View) -> Option<Shown> {
         let Event::Etcd { sample, .. } = &told.event else { return None };
-        let list = view.latest().filter(|_| sample.members.is_some() && view.has_kubeadm)?;
+        let list = view.latest().filter(|_| sample.members.is_some())?;
         self.most = self.most.max(list.value.len());
         self.last = Some(list.seq);
         self.nameless.retain(|id, _| list.value.iter().any(|member| member.id == *id && !member.started()));
@@ -38,10 +38,7 @@ impl Rule for Started {
         None
     }
 
-    fn end(&self, view: &View) -> End {
-        if !view.has_kubeadm {
-            return End::Unseen("kubeadm adds no member here".into());
-        }
+    fn end(&self, _: &View) -> End {
         match (self.last, self.nameless.iter().next()) {
             (None, _) => End::Unseen("no voter gave its list".into()),
             (Some(_), Some((id, _))) => End::Unseen(format!("member {id} was without a name at the end, for less than {}", human(WITHIN))),
@@ -54,6 +51,9 @@ impl Rule for Started {
 fn clock(member: &Member, first: Stamp, view: &View) -> (String, bool, Stamp) {
     let later = |joined: Option<Stamp>| joined.map_or(first, |joined| joined.max(first));
     if let Some((name, node)) = view.node_of(member).and_then(|name| Some((name, view.nodes.get(name)?))) {
+        if !view.has_kubeadm {
+            return (name.to_owned(), node.etcd_runs.is_none(), later(node.etcd_runs));
+        }
         return (name.to_owned(), node.joining, later(node.joined));
     }
     let joined = view.nodes.values().filter_map(|node| node.joined).max();
@@ -83,14 +83,20 @@ mod tests {
     }
 
     #[test]
+    fn in_an_etcd_alone_the_clock_begins_with_the_process() {
+        let added = || Tale::new(2).looks(1, &[1]).adds(1, 2).wait(60_000).adds(1, 2);
+        assert_eq!(added().judged(ONE).0, Verdict::Undecided, "the workflow has not started it yet");
+        let runs = added().runs(2).wait(9_000).adds(1, 2);
+        assert_eq!(runs.clone().judged(ONE).0, Verdict::Undecided, "there is time yet");
+        assert_eq!(runs.wait(1_500).adds(1, 2).judged(ONE).0, Verdict::Fail);
+    }
+
+    #[test]
     fn one_that_starts_late_or_is_removed_does_not() {
         let late = joining().ends(2, Some(0), None).wait(9_900).adds(1, 2).wait(50).looks(1, &[1, 2]).wait(20_000).looks(1, &[1, 2]);
         assert_eq!(late.judged(ONE).0, Verdict::Pass);
         let removed = joining().ends(2, Some(1), None).wait(9_900).looks(1, &[1]).wait(9_900).looks(1, &[1]);
         assert_eq!(removed.judged(ONE).0, Verdict::Pass);
         assert_eq!(Tale::new(1).judged(ONE).0, Verdict::Undecided);
-        // etcd alone: whoever wrote the workflow says when it starts
-        let alone = Tale::new(2).adds(1, 2).wait(60_000).adds(1, 2);
-        assert_eq!(alone.judged(ONE), (Verdict::Undecided, "kubeadm adds no member here".into()));
     }
 }

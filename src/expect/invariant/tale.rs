@@ -154,6 +154,13 @@ impl Tale {
         self.tell(Event::Noticed { node: name(n), seen, notice })
     }
 
+    /// Its etcd's process starts for the first time.
+    pub(super) fn runs(self, n: u64) -> Self {
+        let notice = Notice::ProcessStarted { component: "etcd".into(), times: 1 };
+        let seen = stamp(self.ms);
+        self.tell(Event::Noticed { node: name(n), seen, notice })
+    }
+
     pub(super) fn hash(self, n: u64, revision: u64, compacted: u64, hash: u32) -> Self {
         let seen = stamp(self.ms);
         self.tell(Event::Noticed { node: name(n), seen, notice: Notice::DataHash { member: MemberId(n), revision, compacted, hash } })

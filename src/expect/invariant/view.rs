@@ -35,6 +35,8 @@ pub(super) struct Watched {
     pub(super) joining: bool,
     /// When the last one ended.
     pub(super) joined: Option<Stamp>,
+    /// When its etcd's process was seen to start last.
+    pub(super) etcd_runs: Option<Stamp>,
     /// Is it a control plane? Only those are asked for their member.
     pub(super) has_member: bool,
     /// Has its member ever answered?
@@ -90,8 +92,11 @@ impl View {
             }
             Event::Member { moment: Moment::Announced, .. } if !self.has_kubeadm => self.joins += 1,
             Event::Fault { id, moment, .. } => self.fault(id, moment, told.at),
-            Event::Noticed { seen, notice: Notice::ProcessStarted { component, times }, .. } if component == "etcd" && *times > 1 => {
-                self.disturbed = Some(*seen);
+            Event::Noticed { node, seen, notice: Notice::ProcessStarted { component, times } } if component == "etcd" => {
+                self.nodes.entry(node.clone()).or_default().etcd_runs = Some(*seen);
+                if *times > 1 {
+                    self.disturbed = Some(*seen);
+                }
             }
             Event::RunStarted { .. }
             | Event::CaseStarted { .. }
@@ -144,7 +149,8 @@ impl View {
         self.disturbed = Some(at);
     }
 
-    /// When something was seen last that may unsettle etcd: a member that stopped answering, or started anew; a reset; a fault.
+    /// When something was seen last that may unsettle etcd: a member that stopped answering, or started anew; a voter that
+    /// has not started; a reset; a fault.
     pub(super) fn disturbed(&self) -> Option<Stamp> {
         if self.faults.is_empty() { self.disturbed } else { Some(self.now) }
     }

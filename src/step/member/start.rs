@@ -81,6 +81,9 @@ async fn launch(world: &World, cluster: &Cluster, node: &Node) -> Result<(), Ste
     }
     let spawn = Call::Spawn { argv: etcd.argv(node, &start), env: etcd.env.clone(), log: path::ETCD_LOG.into() };
     node.agent().ask(spawn, ASK).await.map_err(|e| failed(&e.to_string()))?;
+    if let Some(observer) = &world.observer {
+        observer.told_back(&node.name, Stamp::now());
+    }
     Ok(())
 }
 
