@@ -84,7 +84,14 @@ pub(super) fn doubts(world: &World) {
 }
 
 /// The first event of a case.
-pub(super) fn started(turn: &Turn, images: &Images, (index, of): (usize, usize), folder: &str, repeat: String) -> Event {
+pub(super) fn started(
+    turn: &Turn,
+    vars: &[(String, String)],
+    images: &Images,
+    (index, of): (usize, usize),
+    folder: &str,
+    repeat: String,
+) -> Event {
     let plan = &turn.plan;
     Event::CaseStarted {
         index,
@@ -92,6 +99,7 @@ pub(super) fn started(turn: &Turn, images: &Images, (index, of): (usize, usize),
         round: turn.round,
         rounds: turn.rounds,
         seed: turn.seed,
+        vars: vars.to_vec(),
         case: turn.name(),
         language: plan.language.version(),
         choice: plan.choice.clone(),

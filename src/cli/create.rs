@@ -113,7 +113,7 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
     let turn = Turn { plan: plan.clone(), round: 1, rounds: 1, seed };
-    events.tell(case::started(&turn, &world.images, (1, 1), "", String::new()));
+    events.tell(case::started(&turn, &[], &world.images, (1, 1), "", String::new()));
     case::doubts(&world);
     // Kept while it goes well; what a failure leaves is removed unless --retain.
     let mut result = runner::run(plan, &mut world, &signals.stop, true).await;

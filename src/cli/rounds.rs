@@ -54,8 +54,13 @@ fn planned(case: &Unlucky, dir: &Path, request: &Request) -> Result<(Plan, u64),
     if case.file.is_empty() {
         return Err(wrong("no file made it".into()));
     }
+    if !Path::new(&case.file).is_file() {
+        return Err(wrong(format!("{} is no file", case.file)));
+    }
     let choice = (!case.choice.is_empty()).then(|| Choice(case.choice.clone()));
-    let request = Request { cases: choice.into_iter().collect(), ..request.clone() };
+    let vars =
+        case.vars.iter().filter(|(name, _)| !request.vars.iter().any(|(given, _)| given == name)).chain(&request.vars).cloned().collect();
+    let request = Request { cases: choice.into_iter().collect(), vars, ..request.clone() };
     let each = files::load(&[case.file.clone().into()], &request)?;
     let mut plans = each.into_iter().flat_map(|(_, loaded)| loaded.plans);
     match (plans.next(), plans.next()) {

@@ -166,7 +166,7 @@ async fn execute(
         let place = (at + 1, turns.len());
         let Some((runtime, _)) = engine.as_ref().filter(|_| plan.language == Language::V2) else {
             let began = Stamp::now();
-            events.tell(case::started(turn, &case::NO_IMAGES, place, &folder, repeat(args, turn)));
+            events.tell(case::started(turn, &args.vars.vars, &case::NO_IMAGES, place, &folder, repeat(args, turn)));
             let result = runner::run_v1(plan, &events, &signals.stop).await;
             events.tell(case::finished(place.0, &result, began));
             add(&mut whole, result);
@@ -187,7 +187,7 @@ async fn execute(
         world.logs = Some(kept.join("nodes"));
         world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
-        events.tell(case::started(turn, &world.images, place, &folder, repeat(args, turn)));
+        events.tell(case::started(turn, &args.vars.vars, &world.images, place, &folder, repeat(args, turn)));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         events.tell(case::finished(place.0, &result, began));

@@ -36,10 +36,10 @@ impl fmt::Display for Partition {
     }
 }
 
-/// How many rounds: 1 to a million.
+/// How many rounds: 1 to ten thousand, each of which is planned before the first.
 pub(super) fn rounds(text: &str) -> Result<NonZeroU32, String> {
-    let number = text.parse().ok().filter(|n: &NonZeroU32| n.get() <= 1_000_000);
-    number.ok_or_else(|| "write a number of rounds, from 1 to 1000000".into())
+    let number = text.parse().ok().filter(|n: &NonZeroU32| n.get() <= 10_000);
+    number.ok_or_else(|| "write a number of rounds, from 1 to 10000".into())
 }
 
 /// `NAME=VALUE`.

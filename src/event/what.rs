@@ -55,6 +55,9 @@ pub enum Event {
         /// What is random in it is drawn from this.
         #[serde(default)]
         seed: u64,
+        /// Values that the command line gave.
+        #[serde(default)]
+        vars: Vec<(String, String)>,
         /// The node image, by name.
         image: String,
         /// Kubernetes in it.

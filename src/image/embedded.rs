@@ -1,5 +1,10 @@
 //! The files of `images/`, carried in the program.
 
+use std::path::Path;
+
+use super::error::ImageError;
+use crate::sys::packed::{Packed, packed};
+
 /// A file that goes into the node image as it is: path, mode, contents.
 pub(crate) type NodeFile = (&'static str, u32, &'static str);
 
@@ -23,21 +28,18 @@ pub(crate) const HAPROXY: &str = include_str!("../../images/load-balancer/haprox
 pub(crate) const GO_MOD: &str = include_str!("../../images/go.mod.in");
 
 /// A pinned module: component, version, `go.mod`, `go.sum`.
-type Pinned = (&'static str, &'static str, &'static str, &'static str);
+type Pinned = (&'static str, &'static str, Packed, Packed);
 
 const PINNED: &[Pinned] = &[
-    (
-        "kubernetes",
-        "v1.36.3",
-        include_str!("../../images/kubernetes/v1.36.3/go.mod"),
-        include_str!("../../images/kubernetes/v1.36.3/go.sum"),
-    ),
-    ("etcd", "v3.6.16", include_str!("../../images/etcd/3.6.16/go.mod"), include_str!("../../images/etcd/3.6.16/go.sum")),
-    ("coredns", "v1.14.2", include_str!("../../images/coredns/v1.14.2/go.mod"), include_str!("../../images/coredns/v1.14.2/go.sum")),
-    ("crictl", "v1.37.0", include_str!("../../images/crictl/v1.37.0/go.mod"), include_str!("../../images/crictl/v1.37.0/go.sum")),
+    ("kubernetes", "v1.36.3", packed!("images/kubernetes/v1.36.3/go.mod"), packed!("images/kubernetes/v1.36.3/go.sum")),
+    ("etcd", "v3.6.16", packed!("images/etcd/3.6.16/go.mod"), packed!("images/etcd/3.6.16/go.sum")),
+    ("coredns", "v1.14.2", packed!("images/coredns/v1.14.2/go.mod"), packed!("images/coredns/v1.14.2/go.sum")),
+    ("crictl", "v1.37.0", packed!("images/crictl/v1.37.0/go.mod"), packed!("images/crictl/v1.37.0/go.sum")),
 ];
 
 /// `go.mod` and `go.sum` of a component at a version, where their sums are pinned.
-pub(crate) fn pinned(component: &str, version: &str) -> Option<(&'static str, &'static str)> {
-    PINNED.iter().find(|(name, at, ..)| (*name, *at) == (component, version)).map(|(.., go_mod, go_sum)| (*go_mod, *go_sum))
+pub(crate) fn pinned(component: &str, version: &str) -> Result<Option<(String, String)>, ImageError> {
+    let Some((.., go_mod, go_sum)) = PINNED.iter().find(|(name, at, ..)| (*name, *at) == (component, version)) else { return Ok(None) };
+    let text = |file: &str, packed: &Packed| packed.text().map_err(ImageError::io("unpack from joinder", Path::new(file)));
+    Ok(Some((text("go.mod", go_mod)?, text("go.sum", go_sum)?)))
 }

@@ -60,7 +60,7 @@ impl EtcdPlan {
         let (version, stage) = match source {
             EtcdSource::Go { version } => {
                 let version = Version::parse("etcd version", version, ETCD)?;
-                let stage = from_go(Component::Etcd, &version, &arch);
+                let stage = from_go(Component::Etcd, &version, &arch)?;
                 (version, stage)
             }
             EtcdSource::Path { path } => {

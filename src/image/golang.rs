@@ -43,9 +43,9 @@ pub(crate) async fn make(component: Component, version: &Version, dir: &Path, st
         let path = dir.join(name);
         std::fs::write(&path, text).map_err(ImageError::io("write", &path))
     };
-    if let Some((go_mod, go_sum)) = pinned(component.name(), &version.tagged()) {
-        write("go.mod", go_mod)?;
-        write("go.sum", go_sum)?;
+    if let Some((go_mod, go_sum)) = pinned(component.name(), &version.tagged())? {
+        write("go.mod", &go_mod)?;
+        write("go.sum", &go_sum)?;
     } else {
         write("go.mod", &text(component, version, &Upstream::read(&read(&download.go_mod)?)))?;
         let op = format!("find the modules that {} {version} needs", component.name());

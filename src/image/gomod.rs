@@ -203,7 +203,8 @@ mod tests {
             (Component::Crictl, super::super::default_versions::CRICTL),
         ] {
             let version = version(at);
-            let (go_mod, go_sum) = super::super::embedded::pinned(component.name(), &version.tagged()).expect("the default is pinned");
+            let pinned = super::super::embedded::pinned(component.name(), &version.tagged()).expect("unpacked");
+            let (go_mod, go_sum) = pinned.expect("the default is pinned");
             for module in component.modules() {
                 assert!(go_mod.contains(&format!("{module} {}", version.tagged())), "{module} in {go_mod}");
                 assert!(go_sum.contains(&format!("{module} {} h1:", version.tagged())), "{module}");
@@ -222,11 +223,11 @@ mod tests {
             (Component::CoreDns, "v1.14.2"),
             (Component::Crictl, "v1.37.0"),
         ] {
-            let (pinned, _) = super::super::embedded::pinned(component.name(), at).expect("pinned");
+            let (pinned, _) = super::super::embedded::pinned(component.name(), at).expect("unpacked").expect("pinned");
             // in a pinned file the staging modules stand with their released versions
             let released = format!(" {}\n", version(at).staging());
             let staging = pinned.lines().filter(|l| l.contains(" => ")).filter_map(|l| l.split_whitespace().next()).map(ToOwned::to_owned);
-            let upstream = Upstream { staging: staging.collect(), ..Upstream::read(pinned) };
+            let upstream = Upstream { staging: staging.collect(), ..Upstream::read(&pinned) };
             let generated = text(component, &version(at), &upstream);
             let (head, rest) = generated.split_once("require (").expect("it requires something");
             assert!(pinned.starts_with(head), "{head}");

@@ -69,7 +69,7 @@ impl ImagePlan {
         let kubernetes = match &request.kubernetes {
             Source::Go { version } => {
                 let version = Version::parse("Kubernetes version", version, KUBERNETES)?;
-                stages.push(go_stage(Component::Kubernetes, &version, &arch));
+                stages.push(go_stage(Component::Kubernetes, &version, &arch)?);
                 version
             }
             Source::Dir { path } => {
@@ -81,7 +81,7 @@ impl ImagePlan {
         let etcd = match &request.etcd {
             EtcdSource::Go { version } => {
                 let version = Version::parse("etcd version", version, ETCD)?;
-                stages.push(go_stage(Component::Etcd, &version, &arch));
+                stages.push(go_stage(Component::Etcd, &version, &arch)?);
                 version
             }
             EtcdSource::Path { path } => {
@@ -91,8 +91,8 @@ impl ImagePlan {
             }
         };
         let coredns = coredns_for(&kubernetes)?;
-        stages.push(go_stage(Component::CoreDns, &coredns, &arch));
-        stages.push(go_stage(Component::Crictl, &crictl, &arch));
+        stages.push(go_stage(Component::CoreDns, &coredns, &arch)?);
+        stages.push(go_stage(Component::Crictl, &crictl, &arch)?);
         let usual = format!("{NODE_NAME}:v{}-etcd{}", kubernetes.in_image_tag(), etcd.in_image_tag());
         let tag = request.tag.as_deref().map_or(Ok(usual), full_name)?;
         let digest = node_digest(&stages, &kubernetes, &etcd);
@@ -135,17 +135,17 @@ fn rootfs_stage(arch: &str) -> Stage {
     }
 }
 
-pub(super) fn go_stage(component: Component, version: &Version, arch: &str) -> Stage {
+pub(super) fn go_stage(component: Component, version: &Version, arch: &str) -> Result<Stage, ImageError> {
     let (name, at) = (component.name(), version.tagged());
     // the date of a version is fixed with the version, so a placeholder is enough
     let flags = component.linker_flags(version, "DATE");
     let packages: Vec<&str> = component.commands().iter().flat_map(|(package, name)| [*package, *name]).collect();
-    let (files, sums) = match pinned(name, &at) {
-        Some((go_mod, go_sum)) => (key(&[go_mod, go_sum]), "sums pinned"),
+    let (files, sums) = match pinned(name, &at)? {
+        Some((go_mod, go_sum)) => (key(&[&go_mod, &go_sum]), "sums pinned"),
         None => (key(&[GO_MOD]), "sums from the module proxy"),
     };
     let what = format!("{} {at} from Go modules, {sums}", component.modules()[0]);
-    Stage { name, key: key(&["go", name, &at, arch, &flags, &packages.join(","), &files]), what, taken: None }
+    Ok(Stage { name, key: key(&["go", name, &at, arch, &flags, &packages.join(","), &files]), what, taken: None })
 }
 
 pub(super) fn dir_stage(component: Component, found: &Found) -> Stage {

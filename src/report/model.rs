@@ -265,6 +265,7 @@ impl Case {
             round,
             rounds,
             seed,
+            vars: _,
             image,
             kubernetes,
             etcd,

@@ -87,6 +87,7 @@ impl Script {
             round: 1,
             rounds: 1,
             seed: 7,
+            vars: vec![],
             image: "joinder/node:v1.36.3-etcd3.6.16".into(),
             kubernetes: "v1.36.3".into(),
             etcd: "3.6.16".into(),

@@ -17,6 +17,8 @@ pub struct Unlucky {
     pub choice: Vec<(String, String)>,
     /// Its seed.
     pub seed: u64,
+    /// Values that the command line gave.
+    pub vars: Vec<(String, String)>,
 }
 
 /// Those of the run in `dir`, in its order. A case without an end was killed, and counts.
@@ -30,8 +32,8 @@ pub fn unlucky(dir: &Path) -> Result<Vec<Unlucky>, RebuildError> {
 }
 
 fn hear(told: &Told, open: &mut BTreeMap<usize, Unlucky>) {
-    if let Event::CaseStarted { index, case, file, choice, seed, .. } = &told.event {
-        open.insert(*index, Unlucky { name: case.clone(), file: file.clone(), choice: choice.clone(), seed: *seed });
+    if let Event::CaseStarted { index, case, file, choice, seed, vars, .. } = &told.event {
+        open.insert(*index, Unlucky { name: case.clone(), file: file.clone(), choice: choice.clone(), seed: *seed, vars: vars.clone() });
     } else if let Event::CaseFinished { index, failed: None, undecided: false, .. } = &told.event {
         open.remove(index);
     }

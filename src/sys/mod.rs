@@ -7,6 +7,7 @@ pub mod env;
 pub mod file;
 pub mod own;
 pub mod owner;
+pub mod packed;
 pub mod process;
 pub mod random;
 pub mod redact;

@@ -18,7 +18,7 @@ use crate::sys::stop::Stop;
 pub(super) async fn add(world: &World, add: &AddMember, stop: &Stop) -> Result<(), StepError> {
     let cluster = world.cluster()?;
     let node = only(&cluster, &add.node).await?;
-    let via = asked::via(&cluster, add.via.as_ref()).await?;
+    let via = asked::via(&cluster, add.via.as_ref(), None).await?;
     let peer_url = cluster.peer_url(&node);
     let (learner, kind) = match add.kind {
         MemberKind::Learner => (true, "learner"),

@@ -18,13 +18,16 @@ const ASK: Duration = Duration::from_secs(9);
 /// Between two tries.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The node that is asked: the one that is named, else the first one with a vote that answers.
-pub(super) async fn via(cluster: &Cluster, named: Option<&Selector>) -> Result<Arc<Node>, StepError> {
+/// The node that is asked: the one that is named, else the first one with a vote that answers; the one that is changed only where no
+/// other does, since what is removed ends before it has answered.
+pub(super) async fn via(cluster: &Cluster, named: Option<&Selector>, changed: Option<&Node>) -> Result<Arc<Node>, StepError> {
     if let Some(selector) = named {
         return Ok(only(cluster, selector).await?);
     }
     let mut said = Vec::new();
-    for node in cluster.with_member() {
+    let is_changed = |node: &Node| changed.is_some_and(|changed| changed.name == node.name);
+    let (last, first): (Vec<_>, Vec<_>) = cluster.with_member().partition(|node| is_changed(node));
+    for node in first.into_iter().chain(last) {
         match members(node).await {
             Ok(_) => return Ok(node.clone()),
             Err(why) => said.push(why),

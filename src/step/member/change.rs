@@ -72,7 +72,7 @@ async fn one<M: Fn(&[Member]) -> bool>(
 ) -> Result<String, StepError> {
     let cluster = world.cluster()?;
     let node = only(&cluster, node).await?;
-    let via = asked::via(&cluster, via).await?;
+    let via = asked::via(&cluster, via, Some(&node)).await?;
     let what = format!("{verb} {} by way of {}", node.name, via.name);
     let failed = |why: String| StepError::Member { what: what.clone(), why };
     let url = cluster.peer_url(&node);
@@ -81,7 +81,11 @@ async fn one<M: Fn(&[Member]) -> bool>(
     let member = members.iter().find(|member| member.name == node.name || member.peer_urls.contains(&url));
     let id = member.map(|member| member.id).ok_or_else(|| failed("it is not in the member list".into()))?;
     let began = Stamp::now();
-    asked::change(&via, &what, &change(id), within.map_or(Duration::ZERO, |within| within.0), made(id), stop).await?;
+    // What was so before is not this change's doing: etcd's refusal counts.
+    let made = made(id);
+    let already = made(&members);
+    let made = |members: &[Member]| !already && made(members);
+    asked::change(&via, &what, &change(id), within.map_or(Duration::ZERO, |within| within.0), made, stop).await?;
     let text = format!("{} {done}, by way of {} in {}", node.name, via.name, human(Stamp::now().since(began)));
     world.events.tell(Event::Note { text });
     Ok(node.name.clone())

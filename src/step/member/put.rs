@@ -20,7 +20,7 @@ const SIZE: usize = 1 << 10;
 /// [`StepError::Member`] with etcd's words.
 pub(super) async fn put(world: &World, put: &PutEntries) -> Result<(), StepError> {
     let cluster = world.cluster()?;
-    let via = asked::via(&cluster, put.via.as_ref()).await?;
+    let via = asked::via(&cluster, put.via.as_ref(), None).await?;
     let size = put.size.map_or(SIZE, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
     let began = Stamp::now();
     let wrote = via.agent().ask(Call::Put { etcd: via.etcd(), entries: put.entries, size }, LIMIT).await;
