@@ -97,7 +97,8 @@ impl Trace {
         for (at, reign) in history.reigns.iter().enumerate() {
             let to = history.reigns.get(at + 1).map_or(history.last, |next| next.from);
             let owner = history.lives.get(&reign.leader).and_then(|life| life.owner.as_deref());
-            let who = owner.map_or_else(|| reign.leader.to_string(), |name| case.nodes.short(name).to_owned());
+            let nobody = || if reign.leader.0 == 0 { "no leader".to_owned() } else { reign.leader.to_string() };
+            let who = owner.map_or_else(nobody, |name| case.nodes.short(name).to_owned());
             self.slice((CLUSTER, 1), &who, reign.from, to, &json!({"term": reign.term, "member": reign.leader}));
         }
     }

@@ -49,6 +49,11 @@ impl Client {
         self.end
     }
 
+    /// When a call of it succeeded last, if one ever did.
+    pub(in crate::report) fn succeeded(&self) -> Option<Stamp> {
+        self.last
+    }
+
     /// From one turn to the next, up to now.
     fn turn(&self, now: Stamp) -> u64 {
         let since = self.first.map_or(0, |first| now.mono.saturating_sub(first.mono));

@@ -31,7 +31,9 @@ pub(in crate::report) struct History {
     pub(in crate::report) tasks: BTreeMap<usize, (Stamp, Option<Stamp>)>,
     pub(in crate::report) nodes: BTreeMap<String, NodeStory>,
     pub(in crate::report) lives: BTreeMap<MemberId, Life>,
-    /// Each new leader or term, in order.
+    /// Whom each member that answers takes for the leader; 0 for none.
+    followed: BTreeMap<String, MemberId>,
+    /// Each new leader or term, in order; leader 0 where nobody that answers knew one.
     pub(in crate::report) reigns: Vec<Reign>,
     /// Work on the whole cluster.
     pub(in crate::report) whole: Vec<(Work, Stamp, Duration)>,
@@ -132,6 +134,7 @@ impl History {
             tasks: BTreeMap::new(),
             nodes: BTreeMap::new(),
             lives: BTreeMap::new(),
+            followed: BTreeMap::new(),
             reigns: Vec::new(),
             whole: Vec::new(),
             clients: BTreeMap::new(),
@@ -224,6 +227,14 @@ impl History {
             if let Some(owner) = owner {
                 self.lives.entry(member.id).or_default().owner = Some(owner);
             }
+        }
+        match &sample.status {
+            Some(status) => drop(self.followed.insert(node.to_owned(), status.leader)),
+            None => drop(self.followed.remove(node)),
+        }
+        let leaderless = !self.followed.is_empty() && self.followed.values().all(|leader| leader.0 == 0);
+        if let Some(last) = self.reigns.last().copied().filter(|last| leaderless && last.leader.0 != 0) {
+            self.reigns.push(Reign { from: sample.seen, leader: MemberId(0), term: last.term });
         }
         if let Some(status) = sample.status.as_ref().filter(|status| status.leader.0 != 0) {
             let new =

@@ -6,7 +6,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{compare, index, page, view};
-use crate::event::{CallEnd, ClientCall, EtcdCall, EtcdMetrics, Event, FaultMoment, Moment, Op, Outcome, SpanKind, Told, Usage, Verdict};
+use crate::event::{
+    CallEnd, ClientCall, EtcdCall, EtcdMetrics, EtcdSample, Event, FaultMoment, MemberId, MemberStatus, Moment, Op, Outcome, SpanKind,
+    Told, Usage, Verdict,
+};
 use crate::report::files::Pages;
 use crate::report::model::Run;
 use crate::report::script::{Script, judged, name, stamp};
@@ -328,4 +331,27 @@ fn a_hundred_nodes_over_an_hour_are_no_more_than_five_megabytes() {
     assert!((1_000_000..5_000_000).contains(&html.len()), "{} bytes", html.len());
     let took = Stamp::now().since(began);
     assert!(took < Duration::from_mins(1), "{took:?}");
+}
+
+#[test]
+fn behind_a_lost_quorum_nobody_leads_and_no_client_looks_well() {
+    let mut script = Script::joining();
+    let mut says = |leader| {
+        let status = MemberStatus { id: MemberId(1), leader: MemberId(leader), term: 2, index: 9, ..MemberStatus::default() };
+        let seen = script.now();
+        let sample = EtcdSample { seen, members: None, status: Some(status), error: None, gap_ms: None, looks: 1, missed: 0 };
+        script.tell(Event::Etcd { node: name(1), sample });
+    };
+    says(1);
+    says(0);
+    for (at, end) in [CallEnd::Ok, CallEnd::Failed { why: "no leader".into() }].into_iter().enumerate() {
+        let began = script.now();
+        let (ended, revision) = (began.after(Duration::from_millis(20)), at as u64);
+        let (client, key) = (format!("writer {}", name(1)), "own/1".to_owned());
+        let call = ClientCall { client, node: name(1), op: Op::Write, key, value: Some(1), began, ended, end, revision };
+        script.tell(Event::Called { call });
+    }
+    let page = html(&script);
+    assert!(page.contains("no member that answers knows a leader"), "the leader's bar ends");
+    assert!(page.contains("none of its writes succeeded any more"), "the client's bar ends with its last success");
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::clients::Client;
 use super::history::{History, Kubeadm, Life, NodeStory};
 use super::scale::{Scale, Ticks};
-use crate::event::{Moment, Work};
+use crate::event::{MemberId, Moment, Work};
 use crate::report::model::{Case, State};
 use crate::sys::clock::{Stamp, human};
 
@@ -253,6 +253,10 @@ impl Drawing<'_> {
         let mut known = Vec::new();
         for (at, reign) in self.history.reigns.iter().enumerate() {
             let to = self.history.reigns.get(at + 1).map_or(self.watched(), |next| next.from);
+            if reign.leader == MemberId(0) {
+                self.bar((reign.from, to), LOW, "w-fail", "no leader", "no member that answers knows a leader");
+                continue;
+            }
             let place = known.iter().position(|id| *id == reign.leader).unwrap_or_else(|| {
                 known.push(reign.leader);
                 known.len() - 1
@@ -347,7 +351,12 @@ impl Drawing<'_> {
             let (from, to) = (first.began, last);
             let word = if client.writes { "writes" } else { "reads" };
             self.label(&self.brief(name), "sub", LOW);
-            self.bar((from, to), LOW, "w-ok", "", &about_client(name, client, word));
+            // behind its last success nothing is green, whether calls failed or none was made
+            let good = client.succeeded().unwrap_or(from);
+            self.bar((from, good), LOW, "w-ok", "", &about_client(name, client, word));
+            if good < to {
+                self.bar((good, to), LOW, "w-gap", &human(to.since(good)), &format!("{name}: none of its {word} succeeded any more"));
+            }
             for (from, to) in &client.gaps {
                 self.bar((*from, *to), LOW, "w-gap", &human(to.since(*from)), &format!("{name}: none of its {word} succeeded"));
             }
