@@ -166,3 +166,18 @@ fn ten_thousand_cases_are_planned_and_one_more_is_refused() {
     assert_eq!(loaded(&text(100), &[]).plans.len(), 10_000);
     assert!(refused(&text(101)).contains("10100 cases"));
 }
+
+#[test]
+fn imports_that_multiply_are_refused_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (version, kind) in [(2, "v2"), (1, "v1")] {
+        let at = |depth: usize| dir.path().join(format!("{kind}-{depth}.yaml"));
+        for depth in 0..8 {
+            let next: String = (0..8).fold(String::new(), |text, _| text + &format!("- {{import: {kind}-{}.yaml}}\n", depth + 1));
+            std::fs::write(at(depth), format!("version: {version}\ntasks:\n{next}")).expect("written");
+        }
+        std::fs::write(at(8), format!("version: {version}\ntasks: [{{name: a, cmd: 'true'}}]\n")).expect("written");
+        let said = plans(&at(0), &request(&[])).expect_err("it would be sixteen million tasks").to_string();
+        assert_eq!(said.matches("more than 1000 imports in all").count(), 1, "{said}");
+    }
+}

@@ -177,6 +177,9 @@ fn import(
         problems.push(Problem::at(at.place, format!("imports are nested more than {MOST_DEPTH} deep")));
         return None;
     }
+    if sources.full(at.place, problems) {
+        return None;
+    }
     if let Err(e) = std::fs::metadata(&target) {
         let problem = Problem::at(at.place, format!("cannot import {}: {e}", target.display()));
         problems.push(problem.help("the path is taken from the folder of the file that names it"));

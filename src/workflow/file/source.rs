@@ -4,23 +4,40 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::place::Place;
 use super::problem::Problem;
 use super::tree::{self, Dialect, Node};
 
 /// Larger files are refused unread.
 const MOST_BYTES: u64 = 10 * 1024 * 1024;
 
+/// Files that a workflow may be made of, each counted as often as it is imported: eight that import eight each, six deep, are a
+/// quarter of a million.
+const MOST_FILES: usize = 1_000;
+
 /// All files that places can point into.
 #[derive(Clone, Debug, Default)]
 pub(in crate::workflow) struct Sources {
     files: Vec<(PathBuf, String)>,
     next_id: usize,
+    is_full: bool,
 }
 
 impl Sources {
     /// A file's name as the user wrote it, and its text.
     pub(in crate::workflow) fn get(&self, file: usize) -> (String, &str) {
         self.files.get(file).map_or_else(Default::default, |(path, text)| (path.display().to_string(), text.as_str()))
+    }
+
+    /// Is there no room for another import? Says so once.
+    pub(in crate::workflow) fn full(&mut self, place: Place, problems: &mut Vec<Problem>) -> bool {
+        if self.files.len() < MOST_FILES {
+            return false;
+        }
+        if !std::mem::replace(&mut self.is_full, true) {
+            problems.push(Problem::at(place, format!("there are more than {MOST_FILES} imports in all, repeated ones counted each time")));
+        }
+        true
     }
 
     /// Reads a file. What is wrong but can be read over goes to `problems`.

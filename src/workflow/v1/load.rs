@@ -89,6 +89,9 @@ fn import(task: &Task, path: &Path, above: &mut Vec<PathBuf>, sources: &mut Sour
         problems.push(Problem::at(place, format!("imports are nested more than {MOST_DEPTH} deep")));
         return None;
     }
+    if sources.full(place, problems) {
+        return None;
+    }
     if let Err(e) = std::fs::metadata(&target) {
         let problem = Problem::at(place, format!("cannot import {}: {e}", target.display()));
         problems.push(problem.help("the path is taken from the folder of the file that names it"));
