@@ -54,13 +54,13 @@ pub(super) enum HttpError {
 pub(super) async fn get(url: &str) -> Result<String, HttpError> {
     let mut url = url.to_owned();
     for _ in 0..=MOST_REDIRECTS {
-        let answer = timeout(LIMIT, one(&url)).await.map_err(|_| HttpError::Lost { url: url.clone(), said: "no answer in time".into() })?;
+        let answer = timeout(LIMIT, one(&url)).await.map_err(|_| HttpError::Lost { url: shown(&url), said: "no answer in time".into() })?;
         match answer? {
             Answer::Text(text) => return Ok(text),
             Answer::Elsewhere(to) => url = to,
         }
     }
-    Err(HttpError::Unusable { url, said: format!("more than {MOST_REDIRECTS} redirects") })
+    Err(HttpError::Unusable { url: shown(&url), said: format!("more than {MOST_REDIRECTS} redirects") })
 }
 
 enum Answer {
@@ -69,8 +69,8 @@ enum Answer {
 }
 
 async fn one(url: &str) -> Result<Answer, HttpError> {
-    let unusable = |said: String| HttpError::Unusable { url: url.to_owned(), said };
-    let lost = |said: String| HttpError::Lost { url: url.to_owned(), said };
+    let unusable = |said: String| HttpError::Unusable { url: shown(url), said };
+    let lost = |said: String| HttpError::Lost { url: shown(url), said };
     let uri: Uri = url.parse().map_err(|e| unusable(format!("no URL: {e}")))?;
     let host = uri.host().ok_or_else(|| unusable("it names no host".into()))?.trim_matches(['[', ']']).to_owned();
     let secure = match uri.scheme_str() {
@@ -80,7 +80,7 @@ async fn one(url: &str) -> Result<Answer, HttpError> {
     };
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
     let addresses = lookup_host((host.as_str(), port)).await;
-    let addresses: Vec<_> = addresses.map_err(|e| HttpError::NoSuchHost { url: url.to_owned(), said: e.to_string() })?.collect();
+    let addresses: Vec<_> = addresses.map_err(|e| HttpError::NoSuchHost { url: shown(url), said: e.to_string() })?.collect();
     let tcp = TcpStream::connect(&addresses[..]).await.map_err(|e| lost(e.to_string()))?;
     let answer = if secure {
         let name = ServerName::try_from(host).map_err(|e| unusable(e.to_string()))?;
@@ -101,8 +101,8 @@ async fn one(url: &str) -> Result<Answer, HttpError> {
             Some(place) => Ok(Answer::Elsewhere(place)),
             None => Err(unusable(format!("status {status} without the place to look at"))),
         },
-        429 | 500.. => Err(HttpError::Busy { url: url.to_owned(), status }),
-        _ => Err(HttpError::Refused { url: url.to_owned(), status }),
+        429 | 500.. => Err(HttpError::Busy { url: shown(url), status }),
+        _ => Err(HttpError::Refused { url: shown(url), status }),
     }
 }
 
@@ -136,6 +136,13 @@ fn tls() -> Result<Arc<ClientConfig>, String> {
     // one that cannot be read is not trusted, which takes nothing from the others
     roots.add_parsable_certificates(certificates.filter_map(Result::ok));
     Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
+}
+
+/// A URL without the name and the password that it may hold.
+fn shown(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    format!("{scheme}://{}{path}", host.rsplit_once('@').map_or(host, |(_, host)| host))
 }
 
 #[cfg(test)]
@@ -181,5 +188,11 @@ mod tests {
         assert!(matches!(get(&format!("{base}/torn")).await, Err(HttpError::Lost { .. })));
         assert!(matches!(get("ftp://x/y").await, Err(HttpError::Unusable { .. })));
         assert!(matches!(get("http://127.0.0.1:1/x").await, Err(HttpError::Lost { .. })));
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        assert_eq!(shown("http://user:pw@10.0.0.1:1/ci/x@y.txt"), "http://10.0.0.1:1/ci/x@y.txt");
+        assert_eq!(shown("http://10.0.0.1/ci"), "http://10.0.0.1/ci");
     }
 }

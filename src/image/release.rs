@@ -1,6 +1,7 @@
 //! Labels of Kubernetes releases, `ci/latest-1.36`, to the versions that they stand for: one small text each, in the layout that kinder
 //! reads, from the release servers, a mirror, or a folder.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::http::{self, HttpError};
 use crate::sys::env;
+use crate::sys::file::open_regular;
 use crate::sys::wait::{Look, Patience, wait};
+
+/// Bytes of a label that are read.
+const LONGEST: u64 = 1_024;
 
 /// Names a mirror's URL or a folder, with `release/LABEL.txt` and `ci/LABEL.txt` below it.
 const SETTING: &str = "JOINDER_RELEASES";
@@ -38,13 +43,18 @@ pub fn version_of_label(label: &str) -> Result<String, String> {
     }
     let place = Place::of(kind, name, env::var(SETTING).as_deref());
     let text = match &place {
-        Place::Folder(path) => {
-            std::fs::read_to_string(path).map_err(|e| format!("cannot read label {label} in {}: {e}", path.display()))?
-        }
+        Place::Folder(path) => read(path).map_err(|e| format!("cannot read label {label} in {}: {e}", path.display()))?,
         Place::Url(url) => block_in_place(|| Handle::current().block_on(fetch(label, url)))?,
     };
     version(text.trim())
         .ok_or_else(|| format!("label {label} is {:?}, which is no version", text.trim().chars().take(80).collect::<String>()))
+}
+
+/// A label is some bytes; what is more, or no file, is none.
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open_regular(path)?.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// `v1.36.3` for a version with or without `v`.
