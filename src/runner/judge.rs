@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 use crate::event::{Event, Judgement, Member, Verdict, Work};
 use crate::expect::{self, Readiness, Window};
 use crate::observe::{Observer, Record};
-use crate::spec::{Expectations, Joins, Members, NodesReady, Pick, When};
+use crate::spec::{Expectations, Joins, Leader, Members, NodesReady, Pick, When};
 use crate::step::World;
 use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
@@ -128,7 +128,9 @@ async fn seen(
         all.push(joined(cluster, joins, &record, window, look, stop).await);
     }
     let leader = wanted.leader.as_ref().filter(|l| due("leader", l.when.as_ref()));
-    all.extend(leader.map(|leader| expect::leader(leader, &record, window)));
+    if let Some(leader) = leader {
+        all.push(led(observer, leader, window, look, stop).await);
+    }
     all.extend(wanted.order.as_ref().map(|order| expect::order(order, &record, window, name_of)));
     if let Some(resources) = wanted.resources.as_ref().filter(|r| due("resources", r.when.as_ref())) {
         all.extend(expect::resources(resources, &record, window));
@@ -166,6 +168,18 @@ async fn ways_end(observer: &Observer, from: Stamp, limit: Duration, stop: &Stop
         let open = observer.look(|record| expect::unexplained(record, window));
         if open.is_empty() || Instant::now() >= end || stop.soft.is_cancelled() || stop.hard.is_cancelled() {
             return window;
+        }
+        sleep(EVERY).await;
+    }
+}
+
+/// Behind a restart it takes some moments until a member says who leads: looked for until one does, or the time is up.
+async fn led(observer: &Observer, wanted: &Leader, window: Window, look: Look, stop: &Stop) -> Judgement {
+    let end = Instant::now() + look.limit(expect::SETTLE);
+    loop {
+        let judgement = expect::leader(wanted, &observer.record(), Window { to: Stamp::now(), ..window });
+        if judgement.verdict != Verdict::Undecided || Instant::now() + EVERY >= end || stop.soft.is_cancelled() {
+            return judgement;
         }
         sleep(EVERY).await;
     }
