@@ -296,7 +296,8 @@ fn the_verbs_tell_of_it(cluster: &Kept) {
     let output = run(&["export", "logs", "--name", cluster.0, &dir.path().display().to_string()]);
     assert!(output.status.success(), "{}", text(&output));
     assert!(dir.path().join(cluster.first()).join("manifests/etcd.yaml").exists());
-    let taken = run(&["create", "cluster", "--name", cluster.0]);
+    // an error captures where it comes from: the release program must hold what that reads
+    let taken = joinder(&["create", "cluster", "--name", cluster.0]).env("RUST_BACKTRACE", "1").output().expect("joinder starts");
     assert_eq!(taken.status.code(), Some(4));
     assert!(text(&taken).contains("is there already"), "{}", text(&taken));
 }
