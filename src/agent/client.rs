@@ -169,26 +169,10 @@ impl Agent {
     pub async fn ask(&self, call: Call, limit: Duration) -> Result<Said, AgentError> {
         let mut replies = self.call(call);
         let said = timeout(limit, replies.next()).await.map_err(|_| AgentError::Late { node: self.node.clone(), limit })??;
-        match said {
-            Said::Failed { why } => Err(AgentError::Refused { node: self.node.clone(), why }),
-            said @ (Said::Hello { .. }
-            | Said::Started { .. }
-            | Said::Line { .. }
-            | Said::Exited { .. }
-            | Said::Answer { .. }
-            | Said::Sample { .. }
-            | Said::Members { .. }
-            | Said::Used { .. }
-            | Said::Metered { .. }
-            | Said::Noticed { .. }
-            | Said::Proxying { .. }
-            | Said::Proxied { .. }
-            | Said::Unproxied { .. }
-            | Said::Disturbed { .. }
-            | Said::Called { .. }
-            | Said::Kept { .. }
-            | Said::Done) => Ok(said),
+        if let Said::Failed { why } = said {
+            return Err(AgentError::Refused { node: self.node.clone(), why });
         }
+        Ok(said)
     }
 }
 

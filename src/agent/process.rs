@@ -44,25 +44,15 @@ impl Process {
     /// [`AgentError::Refused`] when it could not be started; [`AgentError::Lost`] when it can no longer be followed.
     pub async fn next(&mut self) -> Result<Output, AgentError> {
         loop {
-            match self.replies.next().await? {
-                Said::Line { pipe, seen, text, more } => return Ok(Output::Line { pipe, seen, text, more }),
-                Said::Exited { code, signal } => return Ok(Output::Exited { code, signal }),
-                Said::Failed { why } => return Err(AgentError::Refused { node: self.node.clone(), why }),
-                Said::Hello { .. }
-                | Said::Started { .. }
-                | Said::Answer { .. }
-                | Said::Sample { .. }
-                | Said::Members { .. }
-                | Said::Used { .. }
-                | Said::Metered { .. }
-                | Said::Noticed { .. }
-                | Said::Proxying { .. }
-                | Said::Proxied { .. }
-                | Said::Unproxied { .. }
-                | Said::Disturbed { .. }
-                | Said::Called { .. }
-                | Said::Kept { .. }
-                | Said::Done => {}
+            let said = self.replies.next().await?;
+            if let Said::Line { pipe, seen, text, more } = said {
+                return Ok(Output::Line { pipe, seen, text, more });
+            }
+            if let Said::Exited { code, signal } = said {
+                return Ok(Output::Exited { code, signal });
+            }
+            if let Said::Failed { why } = said {
+                return Err(AgentError::Refused { node: self.node.clone(), why });
             }
         }
     }

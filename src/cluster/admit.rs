@@ -75,27 +75,9 @@ impl Cluster {
 
 /// `None` when the node's own API server is ready, else what it said.
 async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
-    Ok(match node.agent().ask(get(node, "/readyz"), ASK).await? {
-        Said::Answer { status: 200, .. } => None,
-        Said::Answer { status, body } => Some(format!("{status} {}", body.lines().last().unwrap_or_default())),
-        other @ (Said::Hello { .. }
-        | Said::Started { .. }
-        | Said::Line { .. }
-        | Said::Exited { .. }
-        | Said::Sample { .. }
-        | Said::Members { .. }
-        | Said::Used { .. }
-        | Said::Metered { .. }
-        | Said::Noticed { .. }
-        | Said::Proxying { .. }
-        | Said::Proxied { .. }
-        | Said::Unproxied { .. }
-        | Said::Disturbed { .. }
-        | Said::Called { .. }
-        | Said::Kept { .. }
-        | Said::Done
-        | Said::Failed { .. }) => Some(format!("{other:?}")),
-    })
+    let said = node.agent().ask(get(node, "/readyz"), ASK).await?;
+    let Said::Answer { status, body } = said else { return Ok(Some(format!("{said:?}"))) };
+    Ok((status != 200).then(|| format!("{status} {}", body.lines().last().unwrap_or_default())))
 }
 
 /// A question to the node's own API server.

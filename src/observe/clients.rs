@@ -168,29 +168,13 @@ async fn calls(agent: &Agent, node: &Node, shared: &Shared, part: Part) {
 async fn follow(agent: &Agent, load: Load, shared: &Shared) {
     let mut replies = agent.call(Call::Load { load });
     while let Ok(said) = replies.next().await {
-        match said {
-            Said::Called { call } => {
-                // one after the other, so that who hears the event finds it in the record
-                let mut record = shared.record.lock().unwrap_or_else(PoisonError::into_inner);
-                let seq = shared.events.tell(Event::Called { call: call.clone() });
-                record.history.called(seq, &call);
-            }
-            Said::Failed { .. } | Said::Done => return,
-            Said::Hello { .. }
-            | Said::Started { .. }
-            | Said::Line { .. }
-            | Said::Exited { .. }
-            | Said::Answer { .. }
-            | Said::Sample { .. }
-            | Said::Members { .. }
-            | Said::Used { .. }
-            | Said::Metered { .. }
-            | Said::Noticed { .. }
-            | Said::Proxying { .. }
-            | Said::Proxied { .. }
-            | Said::Unproxied { .. }
-            | Said::Disturbed { .. }
-            | Said::Kept { .. } => {}
+        if let Said::Called { call } = said {
+            // one after the other, so that who hears the event finds it in the record
+            let mut record = shared.record.lock().unwrap_or_else(PoisonError::into_inner);
+            let seq = shared.events.tell(Event::Called { call: call.clone() });
+            record.history.called(seq, &call);
+        } else if said.is_last() {
+            return;
         }
     }
 }

@@ -39,8 +39,8 @@ pub struct Observer {
     events: Bus,
     stop: CancellationToken,
     nodes: Watched,
-    /// Each node that is watched.
-    each: BTreeMap<String, (Arc<Node>, CancellationToken)>,
+    /// What ends the watch of each node.
+    each: BTreeMap<String, CancellationToken>,
     /// What joinder's own clients share, once they call.
     clients: Option<Shared>,
 }
@@ -66,7 +66,7 @@ impl Observer {
     /// Watches one more.
     pub fn add(&mut self, node: &Arc<Node>) {
         let stop = self.stop.child_token();
-        self.each.insert(node.name.clone(), (node.clone(), stop.clone()));
+        self.each.insert(node.name.clone(), stop.clone());
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner).insert(node.name.clone(), node.clone());
         if node.role.has_member() {
             self.samplers.spawn(sample(node.clone(), self.events.clone(), self.record.clone(), stop.clone()));
@@ -79,7 +79,7 @@ impl Observer {
 
     /// Ends the watch of a node that is about to go; what was seen stays.
     pub fn forget(&mut self, node: &str) {
-        if let Some((_, stop)) = self.each.remove(node) {
+        if let Some(stop) = self.each.remove(node) {
             stop.cancel();
         }
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
@@ -99,9 +99,12 @@ impl Observer {
         let (tell, voters) = watch::channel(BTreeSet::new());
         let shared = Shared { pace, events: self.events.clone(), record: self.record.clone(), voters };
         self.samplers.spawn(clients::count_voters(self.events.subscribe(), tell, self.record.clone(), self.stop.clone()));
-        for (node, stop) in self.each.values().filter(|(node, _)| node.role.has_member()) {
+        let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        for (node, stop) in nodes.values().filter(|node| node.role.has_member()).filter_map(|node| Some((node, self.each.get(&node.name)?)))
+        {
             self.samplers.spawn(clients::drive(node.clone(), shared.clone(), stop.clone()));
         }
+        drop(nodes);
         self.clients = Some(shared);
     }
 
@@ -324,34 +327,18 @@ async fn follow(agent: &Agent, node: &Node, events: &Bus, record: &Mutex<Record>
     let mut replies = agent.call(Call::Watch { etcd: node.etcd(), every: millis(EVERY), busy: millis(BUSY) });
     let node = node.name.as_str();
     loop {
-        match replies.next().await {
-            Ok(Said::Sample { sample }) => {
-                let seq = events.tell(Event::Etcd { node: node.to_owned(), sample: sample.clone() });
-                let fresh = record.lock().unwrap_or_else(PoisonError::into_inner).sample(seq, node, &sample);
-                for (id, name, moment) in fresh {
-                    events.tell(Event::Member { id, name, moment, seen: sample.seen });
-                }
-            }
-            Ok(Said::Failed { why }) => return why,
-            Ok(
-                Said::Hello { .. }
-                | Said::Started { .. }
-                | Said::Line { .. }
-                | Said::Exited { .. }
-                | Said::Answer { .. }
-                | Said::Members { .. }
-                | Said::Used { .. }
-                | Said::Metered { .. }
-                | Said::Noticed { .. }
-                | Said::Proxying { .. }
-                | Said::Proxied { .. }
-                | Said::Unproxied { .. }
-                | Said::Disturbed { .. }
-                | Said::Called { .. }
-                | Said::Kept { .. }
-                | Said::Done,
-            ) => {}
+        let said = match replies.next().await {
+            Ok(said) => said,
             Err(e) => return e.to_string(),
+        };
+        if let Said::Sample { sample } = said {
+            let seq = events.tell(Event::Etcd { node: node.to_owned(), sample: sample.clone() });
+            let fresh = record.lock().unwrap_or_else(PoisonError::into_inner).sample(seq, node, &sample);
+            for (id, name, moment) in fresh {
+                events.tell(Event::Member { id, name, moment, seen: sample.seen });
+            }
+        } else if let Said::Failed { why } = said {
+            return why;
         }
     }
 }
