@@ -90,6 +90,8 @@ pub struct ContainerSpec {
 /// A container that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
+    /// The engine's own name for it.
+    pub id: String,
     /// Its name, without the leading slash.
     pub name: String,
     /// Its labels.

@@ -385,6 +385,7 @@ fn unconfined() -> HostConfig {
 fn summary(c: ContainerSummary) -> Container {
     let ports = c.ports.unwrap_or_default();
     Container {
+        id: c.id.unwrap_or_default(),
         name: c.names.and_then(|n| n.into_iter().next()).unwrap_or_default().trim_start_matches('/').to_owned(),
         labels: ordered(c.labels),
         image: c.image.unwrap_or_default(),
@@ -405,6 +406,7 @@ fn inspected(c: ContainerInspectResponse) -> Container {
         Some((inside, hosts?.first()?.host_port.as_ref()?.parse().ok()?))
     };
     Container {
+        id: c.id.unwrap_or_default(),
         name: c.name.unwrap_or_default().trim_start_matches('/').to_owned(),
         labels: ordered(config.labels),
         image: config.image.unwrap_or_default(),

@@ -55,6 +55,7 @@ impl Made {
 
     fn shown(&self) -> Container {
         Container {
+            id: String::new(),
             name: self.spec.name.clone(),
             labels: self.spec.labels.clone(),
             image: self.spec.image.clone(),
