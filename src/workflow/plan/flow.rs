@@ -139,8 +139,12 @@ impl Flow {
         }
     }
 
-    /// Whoever is changed has to be a member by then. etcdctl may have added it; then only joinder's own `start` does not know of it.
+    /// Whoever is changed has to be a member by then, unless the refusal is what is wanted. etcdctl may have added it; then only joinder's
+    /// own `start` does not know of it.
     fn member(&mut self, member: &MemberStep, path: &Path, findings: &mut Findings<'_>) {
+        if member.fails.is_some() {
+            return;
+        }
         if let Some(add) = &member.add {
             let added = self.meant(&add.node, path, findings);
             self.members.extend(added);
