@@ -33,6 +33,11 @@ impl Policy {
         self.at_least(31)
     }
 
+    /// v1beta4 has kubeadm's own limits.
+    pub fn knows_timeouts(&self) -> bool {
+        self.at_least(31)
+    }
+
     /// From 1.35 on the kubelet refuses to start on cgroup v1 unless told not to; the setting is known since 1.31.
     pub fn knows_fail_cgroup_v1(&self) -> bool {
         self.at_least(31)

@@ -3,6 +3,7 @@
 mod add;
 mod asked;
 mod change;
+mod program;
 mod put;
 mod start;
 mod step;

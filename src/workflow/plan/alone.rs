@@ -1,10 +1,11 @@
 //! What an etcd alone has not got, and what only it has.
 
 use super::super::file::Path;
+use super::case::whole;
 use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::Step;
-use crate::spec::{ClusterSpec, Expectations, Logs, MemberStep, Part, Resources, Restart, Selector, State, Wait};
+use crate::spec::{ClusterSpec, Expectations, Logs, MemberStep, Part, Resources, Restart, Selector, State, Timeouts, Wait};
 
 /// Settings of the cluster that belong to the other kind.
 pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
@@ -15,6 +16,7 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
             ("controlPlanes", spec.control_planes.is_some()),
             ("workers", spec.workers > 0),
             ("loadBalancer", spec.load_balancer.is_some()),
+            ("timeouts", spec.timeouts != Timeouts::default()),
         ];
         for (key, _) in kubernetes.into_iter().filter(|(_, there)| *there) {
             let what = format!("`{key}` belongs to a cluster with Kubernetes, and with `members` etcd is alone");
@@ -24,7 +26,10 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
         return;
     }
     let etcd = &spec.etcd;
-    for (key, there) in [("nodes", etcd.nodes.is_some()), ("args", !etcd.args.0.is_empty()), ("env", !etcd.env.0.is_empty())] {
+    if spec.timeouts.etcd_api_call.is_some_and(|limit| limit.0.is_zero()) {
+        findings.wrong(&path.key("timeouts").key("etcdAPICall"), "no time at all: kubeadm takes its own limit then");
+    }
+    for (key, there) in [("nodes", etcd.nodes.is_some()), ("env", !etcd.env.0.is_empty())] {
         if there {
             let what = format!("`{key}` belongs to etcd alone");
             findings.wrong_with(&path.key("etcd").key(key), what, "say `members`, and leave `kubernetes` out");
@@ -106,9 +111,6 @@ fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
             let what = format!("`advise` knows kubeadm's rules, and {no_kubernetes}");
             findings.wrong_with(path, what, "use `member: {add: …}`: etcd itself says why it refuses");
         }
-        Step::Fault(_) => {
-            findings.wrong_with(path, format!("faults are made in nodes of kubeadm's, and {no_kubernetes}"), "use `member: {stop: …}`");
-        }
         Step::Copy(_) => findings.wrong_with(path, "etcd's image has no shell, with which files are copied", "use `exec` with etcdctl"),
         Step::Exec(exec) if exec.script.is_some() => {
             findings.wrong_with(&path.key("script"), "etcd's image has no shell", "say `command: [etcdctl, …]`");
@@ -121,6 +123,7 @@ fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
             findings.wrong(&path.key("what"), format!("there is no {}: {no_kubernetes}", what.as_str()));
         }
         Step::Cmd(_)
+        | Step::Fault(_)
         | Step::Heal(_)
         | Step::Create
         | Step::Init
@@ -168,6 +171,10 @@ pub(super) fn member(step: &MemberStep, path: &Path, nodes: &Nodes, findings: &m
     if let Some(update) = update.as_ref().filter(|update| !is_peer_url(&update.peer_url)) {
         let what = format!("{:?} is no URL that etcd takes for a peer", update.peer_url);
         findings.wrong_with(&path.key("update").key("peerUrl"), what, "write it as in https://10.213.0.12:2380, with the port and no path");
+    }
+    if let Some(version) = start.as_ref().and_then(|start| start.version.as_deref()).filter(|version| !whole(version)) {
+        let path = path.key("start").key("version");
+        findings.wrong_with(&path, format!("{version:?} is no version of etcd"), "write all of it, as in 3.6.16");
     }
     if put.as_ref().is_some_and(|put| put.entries == 0) {
         findings.wrong(&path.key("put").key("entries"), "no entry is no change");
