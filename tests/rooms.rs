@@ -30,7 +30,8 @@ const DOORS: &[(&str, &[&str])] = &[
     // pki: members of an etcd alone have certificates of an authority of their own
     ("cluster", &["agent", "event", "node", "pki", "runtime", "spec", "sys"]),
     // agent: it runs kubeadm
-    ("kubeadm", &["agent", "event", "node", "sys"]),
+    // spec: what a join leaves is one word from the file to the verdict
+    ("kubeadm", &["agent", "event", "node", "spec", "sys"]),
     // agent: it samples etcd
     // kubeadm: what the lines mean between which a join's time goes
     ("observe", &["agent", "event", "kubeadm", "node", "sys"]),
