@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::alone::{self, Start};
 use super::load_balancer::LoadBalancer;
 use super::network;
-use super::topology::{Images, NodePlace, Topology};
+use super::topology::{Images, NodePlace, Settings, Topology};
 use crate::event::{Bus, Event, Work};
 use crate::node::{BootLimits, Node, NodeError, NodePlan, Overrides, Role, path};
 use crate::pki::{Authority, PkiError};
@@ -109,6 +109,8 @@ pub struct Cluster {
     pub kubernetes: String,
     /// Tag of etcd's image, when it is not kubeadm's own choice.
     pub etcd_tag: Option<String>,
+    /// What kubeadm is told.
+    pub kubeadm: Settings,
     /// Its secrets.
     pub secrets: Secrets,
     /// How its nodes' etcd was last told to start, where etcd is alone.
@@ -242,6 +244,7 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         host_port,
         kubernetes,
         etcd_tag: images.etcd.as_ref().map(|v| format!("{v}-0")),
+        kubeadm: topology.kubeadm.clone(),
         secrets,
         starts: Arc::default(),
         absent: Vec::new(),

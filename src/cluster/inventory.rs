@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::create::{Absent, Cluster, CreateError, Secrets};
 use super::load_balancer::LoadBalancer;
 use super::remove::{Gone, remove};
-use super::topology::Topology;
+use super::topology::{Settings, Topology};
 use crate::node::{Node, NodeError, Role, path};
 use crate::runtime::{Container, Runtime, RuntimeError, label};
 use crate::sys::owner::Owner;
@@ -163,8 +163,19 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     };
     // The secrets of a cluster are kept nowhere: whoever joins a node later makes new ones with kubeadm.
     let secrets = Secrets { token: String::new(), certificate_key: String::new() };
-    let starts = Arc::default();
-    Ok(Cluster { name: found.name, nodes, endpoint, host_port, kubernetes, etcd_tag: None, secrets, starts, absent, load_balancer })
+    Ok(Cluster {
+        name: found.name,
+        nodes,
+        endpoint,
+        host_port,
+        kubernetes,
+        etcd_tag: None,
+        kubeadm: Settings::default(),
+        secrets,
+        starts: Arc::default(),
+        absent,
+        load_balancer,
+    })
 }
 
 /// Refuses names that are taken: the cluster's by a cluster or a network (Docker before 25 makes a second network of the same

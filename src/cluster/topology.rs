@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -46,8 +47,19 @@ pub struct Topology {
     pub discovery: Discovery,
     /// etcd alone, without Kubernetes.
     pub etcd: Option<EtcdAlone>,
+    /// What kubeadm is told.
+    pub kubeadm: Settings,
     /// Things to warn about.
     pub warnings: Vec<String>,
+}
+
+/// What kubeadm is told beside names and addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// How long it goes on asking etcd for each thing; its own two minutes when not said.
+    pub etcd_api_call: Option<Duration>,
+    /// Flags of its etcd members and their values.
+    pub etcd_args: Vec<(String, String)>,
 }
 
 /// How the members of an etcd alone run.
@@ -63,10 +75,14 @@ pub struct EtcdAlone {
 
 impl EtcdAlone {
     fn of(spec: &ClusterSpec) -> Option<Self> {
-        let args = spec.etcd.args.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+        let args = args(spec);
         let env = spec.etcd.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
         spec.etcd.members.map(|members| Self { members, args, env })
     }
+}
+
+fn args(spec: &ClusterSpec) -> Vec<(String, String)> {
+    spec.etcd.args.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect()
 }
 
 /// A node's place in the cluster.
@@ -196,7 +212,8 @@ impl Topology {
             ));
         }
         let load_balancer = etcd.is_none() && spec.load_balancer.unwrap_or(control_planes > 1);
-        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, warnings })
+        let kubeadm = Settings { etcd_api_call: spec.timeouts.etcd_api_call.map(|limit| limit.0), etcd_args: args(spec) };
+        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, kubeadm, warnings })
     }
 
     /// With so many nodes of each role: new ones count on behind those that are there, the highest numbers go. Returns the

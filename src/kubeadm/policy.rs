@@ -33,7 +33,7 @@ impl Policy {
         self.at_least(31)
     }
 
-    /// v1beta4 has the limits of a join.
+    /// v1beta4 has kubeadm's own limits.
     pub fn knows_timeouts(&self) -> bool {
         self.at_least(31)
     }

@@ -4,7 +4,7 @@ use super::super::file::Path;
 use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::Step;
-use crate::spec::{ClusterSpec, Expectations, Logs, MemberStep, Part, Resources, Restart, Selector, State, Wait};
+use crate::spec::{ClusterSpec, Expectations, Logs, MemberStep, Part, Resources, Restart, Selector, State, Timeouts, Wait};
 
 /// Settings of the cluster that belong to the other kind.
 pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
@@ -15,6 +15,7 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
             ("controlPlanes", spec.control_planes.is_some()),
             ("workers", spec.workers > 0),
             ("loadBalancer", spec.load_balancer.is_some()),
+            ("timeouts", spec.timeouts != Timeouts::default()),
         ];
         for (key, _) in kubernetes.into_iter().filter(|(_, there)| *there) {
             let what = format!("`{key}` belongs to a cluster with Kubernetes, and with `members` etcd is alone");
@@ -23,7 +24,10 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
         return;
     }
     let etcd = &spec.etcd;
-    for (key, there) in [("nodes", etcd.nodes.is_some()), ("args", !etcd.args.0.is_empty()), ("env", !etcd.env.0.is_empty())] {
+    if spec.timeouts.etcd_api_call.is_some_and(|limit| limit.0.is_zero()) {
+        findings.wrong(&path.key("timeouts").key("etcdAPICall"), "no time at all: kubeadm takes its own limit then");
+    }
+    for (key, there) in [("nodes", etcd.nodes.is_some()), ("env", !etcd.env.0.is_empty())] {
         if there {
             let what = format!("`{key}` belongs to etcd alone");
             findings.wrong_with(&path.key("etcd").key(key), what, "say `members`, and leave `kubernetes` out");
