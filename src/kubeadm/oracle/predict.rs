@@ -170,7 +170,7 @@ impl Rules {
             Ok(if self.health == Health::Each {
                 used.push("health-each");
                 let text = "timeout waiting for etcd cluster to be available";
-                End::Fails { text, residue, least: (call + BETWEEN) * TRIES - BETWEEN }
+                End::Fails { text, residue, least: (call + BETWEEN) * (TRIES - 1) + call }
             } else {
                 used.push("local-api-server");
                 End::Fails { text: bootstrap, residue, least: spent + limits.tls_bootstrap }
