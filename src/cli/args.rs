@@ -301,7 +301,7 @@ pub(super) enum WatchOutput {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Prints the page to open.\n\nExamples:\n  joinder report _artifacts/latest\n  joinder report _artifacts/k3v9x2ab --compare _artifacts/m7q2c4yd"
+    after_help = "Prints the page to open. All is drawn anew from events.jsonl, and nothing is judged again: the verdicts are those of the run.\n\nExamples:\n  joinder report _artifacts/latest\n  joinder report _artifacts/k3v9x2ab --compare _artifacts/m7q2c4yd"
 )]
 pub(super) struct ReportArgs {
     /// A folder that a run has left: it holds events.jsonl

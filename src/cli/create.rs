@@ -8,7 +8,7 @@ use super::args::{CreateArgs, JoinOrder};
 use super::context::Signals;
 use super::exit::Exit;
 use super::rounds::Turn;
-use super::run::artifacts_dir;
+use super::run::{artifacts_dir, begun};
 use super::{case, diag};
 use crate::cluster::Topology;
 use crate::event::{self, Bus, Event};
@@ -102,6 +102,7 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     let mut world = case::world(plan, &args.nodes, (&run, seed), Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
     let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
     let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
+    begun(&dir, &run);
     let file = dir.join("kubeconfig");
     world.logs = Some(dir.join("nodes"));
     world.kubeconfig = Some(file.clone());

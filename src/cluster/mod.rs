@@ -15,6 +15,7 @@ mod network;
 mod pick;
 mod remove;
 mod select;
+mod thaw;
 mod topology;
 
 pub use admit::AdmitError;

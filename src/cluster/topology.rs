@@ -16,6 +16,8 @@ pub const DEFAULT_NAME: &str = "joinder";
 const LONGEST_NAME: usize = 63;
 /// Last byte of the first node's address, less one. The ones below are the gateway's and the load balancer's.
 const FIRST_HOST: u8 = 10;
+/// How many learners etcd lets in at once (`membership.DefaultMaxLearners`).
+const MAX_LEARNERS: usize = 1;
 /// Last byte of the load balancer's address.
 const LOAD_BALANCER_HOST: u8 = 2;
 
@@ -76,6 +78,15 @@ pub struct EtcdAlone {
 }
 
 impl EtcdAlone {
+    /// How many learners its members let in at once: etcd's default where nobody says, from 3.4 on, which has no flag for it, to 3.7.
+    fn max_learners(&self) -> usize {
+        // 3.5's flag, which 3.6 reads as well
+        let names = ["max-learners", "experimental-max-learners"];
+        let flag = self.args.iter().rev().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value);
+        let env = || names.iter().find_map(|name| self.env.get(&format!("ETCD_{}", name.to_uppercase().replace('-', "_"))));
+        flag.or_else(env).and_then(|value| value.parse().ok()).unwrap_or(MAX_LEARNERS)
+    }
+
     fn of(spec: &ClusterSpec) -> Option<Self> {
         let args = args(spec);
         let env = spec.etcd.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
@@ -164,6 +175,11 @@ pub enum TopologyError {
 impl Topology {
     /// A /24 less what is below the first node's address and the broadcast address.
     pub const MOST_NODES: u16 = 240;
+
+    /// How many learners etcd lets in at once.
+    pub fn max_learners(&self) -> usize {
+        self.etcd.as_ref().map_or(MAX_LEARNERS, EtcdAlone::max_learners)
+    }
 
     /// Decides names and places, or says all that is wrong.
     ///
@@ -301,6 +317,19 @@ mod tests {
 
     fn spec(control_planes: u8, workers: u8) -> ClusterSpec {
         ClusterSpec { control_planes: Some(control_planes), workers, ..ClusterSpec::default() }
+    }
+
+    #[test]
+    fn learners_are_let_in_as_etcd_is_told_by_flag_or_environment() {
+        let of = |args: &[(&str, &str)], env: &[(&str, &str)]| {
+            let own = |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Vec<_>>();
+            EtcdAlone { members: 1, args: own(args), env: own(env).into_iter().collect() }.max_learners()
+        };
+        assert_eq!(of(&[("snapshot-count", "7")], &[]), 1);
+        assert_eq!(of(&[("max-learners", "3")], &[("ETCD_MAX_LEARNERS", "5")]), 3, "a flag comes before the environment");
+        assert_eq!(of(&[("experimental-max-learners", "2")], &[]), 2);
+        assert_eq!(of(&[], &[("ETCD_EXPERIMENTAL_MAX_LEARNERS", "4")]), 4);
+        assert_eq!(Topology::of(&spec(3, 0), None).expect("fine").max_learners(), 1);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod logs;
 mod lost_writes;
 mod members;
 mod nodes;
+mod noise;
 mod order;
 mod promotion;
 mod quorum;

@@ -55,7 +55,7 @@ impl Node {
             let (stage, name) = (stage.clone(), name.clone());
             aside(move || pack(&whole, &stage, &name)).await.map_err(told)?
         };
-        self.runtime.put(&self.name, tar).await?;
+        self.runtime.put(&self.name, tar.into()).await?;
         self.script(PLACE, &[&stage, &name, to], LIMIT).await?;
         Ok(left_out)
     }

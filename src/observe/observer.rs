@@ -49,7 +49,7 @@ impl Observer {
     /// Watches these nodes and their etcd members, whether they run yet or not.
     pub fn start<'a>(nodes: impl IntoIterator<Item = &'a Arc<Node>>, events: &Bus) -> Self {
         let mut this = Self {
-            record: Arc::default(),
+            record: Arc::new(Mutex::new(Record::since(events.zero()))),
             samplers: JoinSet::new(),
             events: events.clone(),
             stop: CancellationToken::new(),

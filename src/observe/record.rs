@@ -77,6 +77,8 @@ pub struct Down {
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
+    /// What times are counted from where people read them.
+    zero: Option<Stamp>,
     /// Each member that was ever seen.
     pub lives: BTreeMap<MemberId, Life>,
     /// What was used, and how well anybody looked.
@@ -115,6 +117,11 @@ pub struct Since {
 }
 
 impl Record {
+    /// An empty one, with what times are counted from.
+    pub fn since(zero: Option<Stamp>) -> Self {
+        Self { zero, ..Self::default() }
+    }
+
     /// Adds a sample, told as event `seq`. Returns the moments that it is the first to show.
     pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         self.measures.looked(node, sample);
@@ -234,6 +241,11 @@ impl Record {
     pub fn leader_at(&self, at: Stamp) -> Option<String> {
         let led = self.leaders.iter().filter(|led| led.at <= at && led.leader != MemberId(0)).max_by_key(|led| (led.term, led.at))?;
         self.lives.get(&led.leader).map(|life| life.name.clone()).filter(|name| !name.is_empty())
+    }
+
+    /// A moment as people read it: `17.4s`.
+    pub fn time(&self, at: Stamp) -> String {
+        format!("{:.1}s", at.since(self.zero.unwrap_or(Stamp { mono: 0, ..at })).as_secs_f64())
     }
 
     /// Is there a member that learns?

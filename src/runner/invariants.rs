@@ -47,12 +47,12 @@ struct State {
 }
 
 impl Watch {
-    /// Listens from now on. A broken invariant ends ordinary work by `stop`, if it may.
-    pub(super) fn begin(which: &Invariants, events: &Bus, stop: &Stop, known: bool) -> Self {
+    /// Listens from now on; etcd lets so many learners in. A broken invariant ends ordinary work by `stop`, if it may.
+    pub(super) fn begin(which: &Invariants, learners: usize, events: &Bus, stop: &Stop, known: bool) -> Self {
         let ear = Ear { events: events.clone(), state: Arc::default(), stop: which.fail_fast.then(|| stop.soft.clone()), known };
         let (mut listener, told) = (JoinSet::new(), CancellationToken::new());
         if which.on().next().is_some() {
-            listener.spawn(listen(events.subscribe(), Invariance::new(which), ear.clone(), told.clone()));
+            listener.spawn(listen(events.subscribe(), Invariance::new(which, learners), ear.clone(), told.clone()));
         }
         Self { listener, told, ear }
     }
