@@ -30,8 +30,9 @@ const DOORS: &[(&str, &[&str])] = &[
     // pki: members of an etcd alone have certificates of an authority of their own
     ("cluster", &["agent", "event", "node", "pki", "runtime", "spec", "sys"]),
     // agent: it runs kubeadm
+    // cluster: what the file tells kubeadm is decided with the topology
     // spec: what a join leaves is one word from the file to the verdict
-    ("kubeadm", &["agent", "event", "node", "spec", "sys"]),
+    ("kubeadm", &["agent", "cluster", "event", "node", "spec", "sys"]),
     // agent: it samples etcd
     // kubeadm: what the lines mean between which a join's time goes
     ("observe", &["agent", "event", "kubeadm", "node", "sys"]),

@@ -32,6 +32,8 @@ pub struct Images {
     pub etcd: Option<String>,
     /// The load balancer's image.
     pub load_balancer: Option<String>,
+    /// Images with the versions of etcd that members of an etcd alone are started with later.
+    pub more_etcd: BTreeMap<String, String>,
 }
 
 /// What was decided.

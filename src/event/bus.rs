@@ -61,6 +61,11 @@ impl Bus {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).zero
     }
 
+    /// The number of the last event that was told.
+    pub fn last(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).seq
+    }
+
     /// Ends the stream for all listeners.
     pub fn close(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).listeners.clear();

@@ -147,6 +147,9 @@ async fn end(
     known: Known<'_>,
 ) -> Ended {
     let took = clock.elapsed();
+    if let Some(observer) = &world.observer {
+        observer.caught_up().await;
+    }
     let wanted_failures = wanted_failures(task, &outcome);
     let look = if outcome.passed() || wanted_failures.is_some() { Look::Until } else { Look::Once };
     let mut judgements: Vec<Judgement> =
@@ -175,8 +178,9 @@ async fn end(
     for judgement in &judgements {
         world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
     }
-    // Each task is a new state that all voters must agree on.
-    if let Some(observer) = world.observer.as_ref().filter(|_| task.step != Step::Delete && !stop.soft.is_cancelled()) {
+    // Each task is a new state that all voters must agree on. Whom a fault has just silenced would hold the next task up.
+    let changes = !matches!(task.step, Step::Delete | Step::Fault(_));
+    if let Some(observer) = world.observer.as_ref().filter(|_| changes && !stop.soft.is_cancelled()) {
         observer.compare_data().await;
     }
     finished(task, world, &outcome, counts, took);

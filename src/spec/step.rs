@@ -238,6 +238,8 @@ pub struct StartMember {
     pub within: Option<Span>,
     /// Time before it is started.
     pub delay: Option<Span>,
+    /// From here on with etcd of this version, `3.6.0`; as before when not said.
+    pub version: Option<String>,
 }
 
 /// How far a node's etcd has come.

@@ -3,6 +3,7 @@
 mod add;
 pub(super) mod asked;
 mod change;
+mod program;
 mod put;
 mod start;
 mod step;

@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 
 use super::super::error::StepError;
 use super::super::world::World;
-use super::asked;
+use super::{asked, program};
 use crate::agent::{AgentError, Call};
 use crate::cluster::{Cluster, only, status};
 use crate::event::{Event, MemberId, Work};
@@ -53,6 +53,9 @@ pub(super) async fn start(world: &World, start: &StartMember, limit: Duration, s
     let node = only(&cluster, &start.node).await?;
     if let Some(delay) = start.delay {
         pause(format!("delay of {delay}"), delay.0, &stop.soft).await?;
+    }
+    if let Some(version) = &start.version {
+        program::replace(world, &node, version).await?;
     }
     let began = Stamp::now();
     launch(world, &cluster, &node).await?;

@@ -1,6 +1,7 @@
 //! What an etcd alone has not got, and what only it has.
 
 use super::super::file::Path;
+use super::case::whole;
 use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::Step;
@@ -77,9 +78,6 @@ fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
             let what = format!("`advise` knows kubeadm's rules, and {no_kubernetes}");
             findings.wrong_with(path, what, "use `member: {add: …}`: etcd itself says why it refuses");
         }
-        Step::Fault(_) => {
-            findings.wrong_with(path, format!("faults are made in nodes of kubeadm's, and {no_kubernetes}"), "use `member: {stop: …}`");
-        }
         Step::Copy(_) => findings.wrong_with(path, "etcd's image has no shell, with which files are copied", "use `exec` with etcdctl"),
         Step::Exec(exec) if exec.script.is_some() => {
             findings.wrong_with(&path.key("script"), "etcd's image has no shell", "say `command: [etcdctl, …]`");
@@ -92,6 +90,7 @@ fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
             findings.wrong(&path.key("what"), format!("there is no {}: {no_kubernetes}", what.as_str()));
         }
         Step::Cmd(_)
+        | Step::Fault(_)
         | Step::Heal(_)
         | Step::Create
         | Step::Init
@@ -135,6 +134,10 @@ pub(super) fn member(step: &MemberStep, path: &Path, nodes: &Nodes, findings: &m
     }
     if fails.as_ref().is_some_and(String::is_empty) {
         findings.wrong(&path.key("fails"), "each refusal holds the empty text");
+    }
+    if let Some(version) = start.as_ref().and_then(|start| start.version.as_deref()).filter(|version| !whole(version)) {
+        let path = path.key("start").key("version");
+        findings.wrong_with(&path, format!("{version:?} is no version of etcd"), "write all of it, as in 3.6.16");
     }
     if put.as_ref().is_some_and(|put| put.entries == 0) {
         findings.wrong(&path.key("put").key("entries"), "no entry is no change");
