@@ -158,6 +158,19 @@ impl Cluster {
         self.nodes.iter().filter(|node| node.role.has_member())
     }
 
+    /// The nodes whose containers run; and those with a member that do not, each with its state.
+    pub async fn running(&self) -> (Vec<Arc<Node>>, Vec<(String, String)>) {
+        let mut running = Vec::new();
+        let mut absent: Vec<(String, String)> = self.absent.iter().map(|node| (node.name.clone(), node.state.clone())).collect();
+        for node in &self.nodes {
+            match node.trouble().await {
+                Ok(Some(state)) if node.role.has_member() => absent.push((node.name.clone(), state)),
+                Ok(_) | Err(_) => running.push(node.clone()),
+            }
+        }
+        (running, absent)
+    }
+
     /// The control planes in the order of their indexes.
     pub fn control_planes(&self) -> impl Iterator<Item = &Arc<Node>> {
         self.nodes.iter().filter(|node| node.role == Role::ControlPlane)

@@ -62,6 +62,8 @@ pub struct Topology {
 pub struct Settings {
     /// How long it goes on asking etcd for each thing; its own two minutes when not said.
     pub etcd_api_call: Option<Duration>,
+    /// Its other limits that are said, by its names.
+    pub limits: Vec<(&'static str, Duration)>,
     /// Flags of its etcd members and their values.
     pub etcd_args: Vec<(String, String)>,
 }
@@ -230,7 +232,12 @@ impl Topology {
             ));
         }
         let load_balancer = etcd.is_none() && spec.load_balancer.unwrap_or(control_planes > 1);
-        let kubeadm = Settings { etcd_api_call: spec.timeouts.etcd_api_call.map(|limit| limit.0), etcd_args: args(spec) };
+        let limits = [("tlsBootstrap", spec.timeouts.tls_bootstrap), ("discovery", spec.timeouts.discovery)];
+        let kubeadm = Settings {
+            etcd_api_call: spec.timeouts.etcd_api_call.map(|limit| limit.0),
+            limits: limits.into_iter().filter_map(|(name, limit)| Some((name, limit?.0))).collect(),
+            etcd_args: args(spec),
+        };
         Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, kubeadm, warnings })
     }
 

@@ -143,11 +143,12 @@ pub fn join(
 }
 
 fn limits(document: &mut Value, shared: &Shared, policy: &Policy) -> Result<(), String> {
-    if let Some(limit) = shared.settings.etcd_api_call {
+    let call = shared.settings.etcd_api_call.map(|limit| ("etcdAPICall", limit));
+    for (name, limit) in call.into_iter().chain(shared.settings.limits.iter().copied()) {
         if !policy.knows_timeouts() {
             return Err("this kubeadm cannot be told timeouts: take Kubernetes 1.31 or newer".into());
         }
-        document["timeouts"] = json!({"etcdAPICall": format!("{}ms", limit.as_millis())});
+        document["timeouts"][name] = json!(format!("{}ms", limit.as_millis()));
     }
     Ok(())
 }
@@ -222,6 +223,7 @@ mod tests {
     fn what_the_file_says_of_kubeadm_is_written_where_kubeadm_looks_for_it() {
         let settings = Settings {
             etcd_api_call: Some(std::time::Duration::from_secs(20)),
+            limits: vec![("discovery", std::time::Duration::from_mins(1))],
             etcd_args: vec![("max-learners".into(), "3".into())],
         };
         let shared = Shared { settings, ..shared() };
@@ -229,9 +231,9 @@ mod tests {
         let policy = Policy::of("v1.36.3").expect("a version");
         let text = init(&shared, &policy, "cp-1", address).expect("made");
         assert!(text.contains("    extraArgs:\n") && text.contains("name: max-learners"), "{text}");
-        assert!(text.contains("timeouts:\n  etcdAPICall: 20000ms"), "{text}");
+        assert!(text.contains("timeouts:\n") && text.contains("  etcdAPICall: 20000ms"), "{text}");
         let text = join(&shared, &policy, "cp-2", address, true, Discover::File, "").expect("made");
-        assert!(text.contains("timeouts:\n  etcdAPICall: 20000ms"), "{text}");
+        assert!(text.contains("  etcdAPICall: 20000ms") && text.contains("  discovery: 60000ms"), "{text}");
         let old = Policy::of("v1.30.0").expect("a version");
         assert!(join(&shared, &old, "cp-2", address, true, Discover::File, "").is_err_and(|why| why.contains("1.31")));
     }

@@ -3,6 +3,7 @@
 pub mod advice;
 pub mod config;
 pub mod marks;
+pub mod oracle;
 pub mod output;
 pub mod policy;
 mod run;

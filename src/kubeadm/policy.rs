@@ -114,6 +114,11 @@ impl EtcdPolicy {
         if counts_quorum && voters > 1 { voters.div_ceil(2) + 1 } else { voters }
     }
 
+    /// Does a member list need a quorum? Since 3.5; before, each member tells its own.
+    pub fn lists_by_quorum(&self) -> bool {
+        self.version.major > 3 || self.version.minor >= 5
+    }
+
     /// Can the number of learners be set (`--max-learners`, since 3.6)? One before.
     pub fn limits_learners_by_flag(&self) -> bool {
         self.version.major > 3 || self.version.minor >= 6

@@ -349,6 +349,11 @@ impl Record {
         self.last.iter().any(|(node, sample)| !self.lost.contains_key(node) && status(sample))
     }
 
+    /// What each node's member said last, however long ago.
+    pub fn last_words(&self) -> &BTreeMap<String, MemberStatus> {
+        &self.own
+    }
+
     /// Why nobody can look into a node, if that is so.
     pub fn lost(&self, node: &str) -> Option<&str> {
         self.lost.get(node).map(String::as_str)

@@ -135,6 +135,7 @@ fn makes(step: &Step) -> bool {
         | Step::Restart(_)
         | Step::Advise(_)
         | Step::Reset(_)
+        | Step::Repair(_)
         | Step::Member(_)
         | Step::Fault(_)
         | Step::Heal(_)

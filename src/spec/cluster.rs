@@ -43,6 +43,11 @@ pub struct Timeouts {
     /// How long it goes on asking etcd for each thing; 2m when not said.
     #[serde(rename = "etcdAPICall")]
     pub etcd_api_call: Option<Span>,
+    /// How long it waits for the kubelet's certificate; 5m when not said.
+    #[serde(rename = "tlsBootstrap")]
+    pub tls_bootstrap: Option<Span>,
+    /// How long it looks for the cluster; 5m when not said.
+    pub discovery: Option<Span>,
 }
 
 /// What etcd is asked for.

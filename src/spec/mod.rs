@@ -28,7 +28,7 @@ pub use schema::schema_text;
 pub use selector::{Pick, Selector};
 pub use step::{
     AddMember, Advise, Advised, ChangeMember, Copy, Ending, Exec, Export, Group, Init, Join, MemberKind, MemberStep, Nothing, Order,
-    OutputWanted, Part, PutEntries, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
+    OutputWanted, Part, PutEntries, Repair, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
 };
 pub use unit::{Comparable, Compare, Percent, Size, Span};
 pub use version::{Demand, When};

@@ -414,6 +414,17 @@ pub struct Reset {
     pub allow_empty: bool,
 }
 
+/// Takes what failed joins have left out of etcd and resets their nodes, so that they can join.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Repair {
+    /// Which nodes; all whose last join failed, and learners of no node, when not said.
+    pub nodes: Option<Selector>,
+    /// With `nodes`: repairing none is fine.
+    #[serde(default)]
+    pub allow_empty: bool,
+}
+
 /// Grows the cluster by new nodes that join, or shrinks it by the last ones: reset, Node object deleted, container removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

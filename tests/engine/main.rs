@@ -12,6 +12,7 @@ mod invariants;
 mod inventory;
 mod load;
 mod nodes;
+mod repair;
 mod steps;
 mod stops;
 mod support;

@@ -89,7 +89,7 @@ pub(super) fn belongs(step: &Step, nodes: &Nodes, path: &Path, findings: &mut Fi
 
 /// Is it kubeadm's work?
 pub(super) fn by_kubeadm(step: &Step) -> bool {
-    matches!(step, Step::Join(_) | Step::Reset(_) | Step::Scale(_))
+    matches!(step, Step::Join(_) | Step::Reset(_) | Step::Repair(_) | Step::Scale(_))
 }
 
 fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
@@ -102,6 +102,10 @@ fn beside_etcd(step: &Step, path: &Path, findings: &mut Findings<'_>) {
         Step::Reset(_) => {
             let help = "use `member: {remove: …}`";
             findings.wrong_with(path, format!("`reset` runs kubeadm, and {no_kubernetes}"), help);
+        }
+        Step::Repair(_) => {
+            let what = format!("`repair` is about joins by kubeadm, and {no_kubernetes}");
+            findings.wrong_with(path, what, "use `member: {remove: …}`");
         }
         Step::Scale(_) => {
             let help = "say `nodes` of the cluster's `etcd`, and use `member: {add: …}`";

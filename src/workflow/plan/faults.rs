@@ -49,7 +49,7 @@ pub(super) fn standing(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut
 /// Does anything in this step set the fault off, and does its end come?
 fn turn(task: &PlannedTask, fault: &Fault, path: &Path, findings: &mut Findings<'_>) {
     let word = task.step.word();
-    let kubeadm = matches!(task.step, Step::Init | Step::Join(_) | Step::Reset(_) | Step::Scale(_) | Step::Group { .. });
+    let kubeadm = matches!(task.step, Step::Init | Step::Join(_) | Step::Reset(_) | Step::Repair(_) | Step::Scale(_) | Step::Group { .. });
     let own = matches!(task.step, Step::Exec(_) | Step::Cmd(_));
     if fault.on.call.is_some() {
         let on = path.key("on").key("call");

@@ -97,6 +97,13 @@ impl Flow {
                 let meant = look_up(&reset.nodes, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
                 self.joined.retain(|node| !meant.nodes.contains(node) && !meant.unknown);
             }
+            Step::Repair(repair) => {
+                needs(inited, "no join can have failed by then", "`init`");
+                let mut unheard = Vec::new();
+                let selector = repair.nodes.clone().unwrap_or_else(Selector::all);
+                let meant = look_up(&selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
+                self.joined.retain(|node| *node == FIRST || !meant.nodes.contains(node));
+            }
             Step::Advise(_) => needs(inited, "there is no etcd to ask by then", "`init`"),
             Step::Scale(scale) => {
                 needs(inited, "there is no Kubernetes by then", "`init`");
