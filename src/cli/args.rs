@@ -424,7 +424,7 @@ pub(super) enum JoinOrder {
 pub(super) struct ExecArgs {
     #[command(flatten)]
     pub(super) cluster: NameArgs,
-    /// all, first, secondaries, control-planes, workers, cp2, worker1, a node's name, or kinder's @all, '@cp*', @w1; several with commas
+    /// all, first, secondaries, control-planes, workers, leader, followers, learner, cp2, worker1, etcd2, a node's name, or kinder's @all, '@cp*', @w1; several with commas
     pub(super) node: String,
     /// Program and arguments; behind `--` where they have flags of their own
     #[arg(required = true)]

@@ -22,6 +22,7 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
             let what = format!("`{key}` belongs to a cluster with Kubernetes, and with `members` etcd is alone");
             findings.wrong_with(&path.key(key), what, "leave one of the two out");
         }
+        names(spec, &path.key("etcd"), findings);
         return;
     }
     let etcd = &spec.etcd;
@@ -34,6 +35,42 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
             findings.wrong_with(&path.key("etcd").key(key), what, "say `members`, and leave `kubernetes` out");
         }
     }
+}
+
+/// Names of flags and of the environment that could be none of etcd's.
+fn names(spec: &ClusterSpec, path: &Path, findings: &mut Findings<'_>) {
+    let flag = |name: &str| !name.is_empty() && !name.starts_with('-') && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    for (name, _) in spec.etcd.args.0.iter().filter(|(name, _)| !flag(name)) {
+        let what = format!("{name:?} is no flag of etcd's");
+        findings.wrong_with(&path.key("args"), what, "write it as etcd does, without the dashes before it: snapshot-count");
+    }
+    let variable = |name: &str| {
+        !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    for (name, _) in spec.etcd.env.0.iter().filter(|(name, _)| !variable(name)) {
+        let what = format!("{name:?} can be no name in an environment");
+        findings.wrong_with(&path.key("env"), what, "use letters, digits and '_', as in ETCD_SNAPSHOT_COUNT");
+    }
+}
+
+/// `https://10.213.0.12:2380`: what etcd takes for a peer's URL.
+fn is_peer_url(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
+    let port = rest.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port);
+    !rest.contains('/') && port.is_some_and(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+}
+
+/// The word of a change to a member that has to be in the list before it, and the node.
+pub(super) fn of_a_member(step: &MemberStep) -> Option<(&'static str, &Selector)> {
+    let MemberStep { add: _, start, promote, remove, update, stop, put: _, fails: _ } = step;
+    let all = [
+        ("start", start.as_ref().map(|start| &start.node)),
+        ("promote", promote.as_ref().map(|change| &change.node)),
+        ("remove", remove.as_ref().map(|change| &change.node)),
+        ("update", update.as_ref().map(|update| &update.node)),
+        ("stop", stop.as_ref().map(|stop| &stop.node)),
+    ];
+    all.into_iter().find_map(|(word, node)| Some((word, node?)))
 }
 
 /// Does a step belong to this kind of cluster? What is wrong with it is told.
@@ -134,6 +171,10 @@ pub(super) fn member(step: &MemberStep, path: &Path, nodes: &Nodes, findings: &m
     }
     if fails.as_ref().is_some_and(String::is_empty) {
         findings.wrong(&path.key("fails"), "each refusal holds the empty text");
+    }
+    if let Some(update) = update.as_ref().filter(|update| !is_peer_url(&update.peer_url)) {
+        let what = format!("{:?} is no URL that etcd takes for a peer", update.peer_url);
+        findings.wrong_with(&path.key("update").key("peerUrl"), what, "write it as in https://10.213.0.12:2380, with the port and no path");
     }
     if let Some(version) = start.as_ref().and_then(|start| start.version.as_deref()).filter(|version| !whole(version)) {
         let path = path.key("start").key("version");
