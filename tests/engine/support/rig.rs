@@ -1,5 +1,6 @@
 //! One engine, its nodes, and runs on them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -203,7 +204,13 @@ impl Rig {
         let kubeconfig = logs.path().join("kubeconfig");
         let mut world = World {
             topology: plan.topology.clone(),
-            images: Images { node: "node".into(), kubernetes: None, etcd: Some("3.6.16".into()), load_balancer: Some("balancer".into()), more_etcd: BTreeMap::default() },
+            images: Images {
+                node: "node".into(),
+                kubernetes: None,
+                etcd: Some("3.6.16".into()),
+                load_balancer: Some("balancer".into()),
+                more_etcd: BTreeMap::new(),
+            },
             // any small file: nobody starts it
             overrides: Overrides { joinder: Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into()), ..Overrides::default() },
             run: id.to_owned(),
