@@ -25,7 +25,8 @@ use crate::workflow::{self, Plan, Step};
 pub(super) const STEP_LIMIT: Duration = Duration::from_mins(15);
 
 /// Of a plan that makes no nodes.
-pub(super) const NO_IMAGES: Images = Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None, more_etcd: BTreeMap::new() };
+pub(super) const NO_IMAGES: Images =
+    Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None, more_etcd: BTreeMap::new() };
 
 /// How long removing may take.
 pub(super) const REMOVAL: Duration = Duration::from_mins(2);

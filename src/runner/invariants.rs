@@ -12,8 +12,7 @@ use crate::spec::{Invariant, Invariants};
 use crate::sys::stop::Stop;
 
 /// What a join that fails in a known way may break on its way: that is known with it.
-const AFTERMATH: [Invariant; 5] =
-    [Invariant::Started, Invariant::Truthful, Invariant::Endpoints, Invariant::Limits, Invariant::Cause];
+const AFTERMATH: [Invariant; 5] = [Invariant::Started, Invariant::Truthful, Invariant::Endpoints, Invariant::Limits, Invariant::Cause];
 
 /// What does not end ordinary work: their tasks fail as well, and say themselves what becomes of those beside and behind them.
 const OF_A_TASK: [Invariant; 2] = [Invariant::Limits, Invariant::Cause];

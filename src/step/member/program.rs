@@ -27,7 +27,13 @@ pub(super) async fn replace(world: &World, node: &Node, version: &str) -> Result
 /// The engine gives files of containers only, so one is made, and carries the run's labels for as long as it is there.
 async fn taken_out(world: &World, name: &str, image: &str) -> Result<Vec<u8>, RuntimeError> {
     let labels = label::with_role(label::common(&world.run, &world.topology.name, world.lifetime), ROLE);
-    let spec = ContainerSpec { name: name.to_owned(), image: image.to_owned(), labels, cmd: vec![path::ETCD_PROGRAM.into()], ..ContainerSpec::default() };
+    let spec = ContainerSpec {
+        name: name.to_owned(),
+        image: image.to_owned(),
+        labels,
+        cmd: vec![path::ETCD_PROGRAM.into()],
+        ..ContainerSpec::default()
+    };
     world.runtime.create(&spec).await?;
     let mut tar = Vec::new();
     let got = world.runtime.get(name, path::ETCD_PROGRAM, &mut tar).await;
