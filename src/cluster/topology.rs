@@ -227,7 +227,8 @@ impl Topology {
         let mut warnings = Vec::new();
         if etcd.is_none() && control_planes.is_multiple_of(2) {
             warnings.push(format!(
-                "{control_planes} control planes: an even number of etcd voters bears no more failures than {} do",
+                "{control_planes} control planes: etcd works on while {} of its voters are down, as it does with {}; an odd number is better",
+                (control_planes - 1) / 2,
                 control_planes - 1
             ));
         }

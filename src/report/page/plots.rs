@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use super::scale::Scale;
 use super::series::Series;
 use super::usage::Figure;
 use crate::report::model::Case;
+use crate::sys::clock::Stamp;
 
 /// The plane that lines are drawn on.
 const WIDE: f64 = 1_000.0;
@@ -18,6 +20,8 @@ const HIGH: f64 = 100.0;
 const ALL_POINTS: usize = 10_000;
 const MOST_POINTS: usize = 300;
 const LEAST_POINTS: usize = 40;
+/// So long without a point, or four times as long as usual, is a hole in a line.
+const HOLE: Duration = Duration::from_secs(5);
 /// Lines that have a colour of their own.
 const COLOURS: usize = 8;
 
@@ -35,7 +39,8 @@ pub(super) struct Plot {
 struct Line {
     node: String,
     class: String,
-    points: String,
+    /// Its pieces: where nothing was seen for a while there is no line.
+    pieces: Vec<String>,
     peak: String,
 }
 
@@ -59,18 +64,25 @@ fn plot(component: &str, figure: Figure, all: &[(&str, &Series)], case: &Case, s
     let line = |(node, series): &(&str, &Series)| Line {
         node: case.nodes.short(node).to_owned(),
         class: colour(node).map_or_else(|| "nx".into(), |at| format!("n{at}")),
-        points: points(series, most, top, scale),
+        pieces: pieces(&series.points(most), top, scale),
         peak: words(figure, series.peak()),
     };
     Plot { component: component.to_owned(), figure: title(figure), top: words(figure, top), lines: all.iter().map(line).collect() }
 }
 
-fn points(series: &Series, most: usize, top: f64, scale: Scale) -> String {
-    let mut text = String::new();
-    for (at, value) in series.points(most) {
-        let _ = write!(text, "{:.1},{:.1} ", scale.part(at) * WIDE, HIGH - value / top * HIGH);
-    }
-    text
+fn pieces(points: &[(Stamp, f64)], top: f64, scale: Scale) -> Vec<String> {
+    let mut apart: Vec<Duration> = points.windows(2).map(|two| two[1].0.since(two[0].0)).collect();
+    apart.sort();
+    let usual = apart.get(apart.len() / 2).copied().unwrap_or_default();
+    let hole = HOLE.max(usual * 4);
+    let piece = |points: &[(Stamp, f64)]| {
+        let mut text = String::new();
+        for (at, value) in points {
+            let _ = write!(text, "{:.1},{:.1} ", scale.part(*at) * WIDE, HIGH - value / top * HIGH);
+        }
+        text
+    };
+    points.chunk_by(|one, next| next.0.since(one.0) < hole).map(piece).collect()
 }
 
 /// The parts of a control plane by how much they matter to a join.
@@ -107,4 +119,19 @@ fn bytes(value: f64) -> String {
         at += 1;
     }
     if at == 0 { format!("{value:.0} B") } else { format!("{value:.1} {}", units[at]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::script::stamp;
+
+    #[test]
+    fn where_nothing_was_seen_there_is_no_line() {
+        let scale = Scale::new(stamp(0), stamp(100_000));
+        let at = |seconds: &[u64]| seconds.iter().map(|s| (stamp(s * 1_000), 1.0)).collect::<Vec<_>>();
+        assert_eq!(pieces(&at(&[1, 2, 3, 40, 41]), 1.0, scale).len(), 2);
+        assert_eq!(pieces(&at(&[10, 20, 30, 40]), 1.0, scale).len(), 1, "looks that are rare");
+        assert_eq!(pieces(&[], 1.0, scale).len(), 0);
+    }
 }

@@ -5,18 +5,28 @@ use std::time::Duration;
 use super::history::History;
 use super::scale::Scale;
 use super::ways;
-use crate::event::{Moment, SpanKind};
+use crate::event::{MemberId, Moment, SpanKind, Verdict};
+use crate::report::model::Case;
 use crate::report::nodes::Nodes;
 use crate::sys::clock::{Stamp, human};
 
 /// What happened so long before a gap may be its cause.
 const BEFORE: Duration = Duration::from_secs(1);
 /// Of all that happened in a gap so much is told.
-const MOST: usize = 3;
+const MOST: usize = 4;
 
-/// The sentences; none where nothing of the kind was seen.
-pub(super) fn sentences(history: &History, nodes: &Nodes, scale: Scale) -> Vec<String> {
-    let all = [slot(history, nodes, scale), ways::sentence(history, nodes), gap(history, nodes, scale), published(history, nodes, scale)];
+/// The sentences; none where nothing of the kind was seen. What failed for want of writes is told first.
+pub(super) fn sentences(history: &History, case: &Case, scale: Scale) -> Vec<String> {
+    let broken = case.tasks.iter().flat_map(|task| &task.verdicts).chain(case.invariants(Verdict::Fail));
+    let of_writes = |name: &str| name.starts_with("writeGap") || name.contains("write-gap");
+    let no_writes = broken.map(|seen| &seen.judgement).any(|judged| judged.verdict == Verdict::Fail && of_writes(&judged.name));
+    said(history, &case.nodes, scale, no_writes)
+}
+
+fn said(history: &History, nodes: &Nodes, scale: Scale, gap_first: bool) -> Vec<String> {
+    let gap = gap(history, nodes, scale);
+    let (first, later) = if gap_first { (gap, None) } else { (None, gap) };
+    let all = [first, slot(history, nodes, scale), ways::sentence(history, nodes), later, published(history, nodes, scale)];
     all.into_iter().flatten().map(|sentence| sentence + ".").collect()
 }
 
@@ -79,10 +89,52 @@ fn gap(history: &History, nodes: &Nodes, scale: Scale) -> Option<String> {
     }
     let faults = history.broken.faults.iter().filter_map(|fault| fault.began.map(|began| (began, &fault.id)));
     then.extend(faults.filter(|(at, _)| within(*at)).map(|(at, id)| (at, format!("fault {id} began at {}", scale.time(at)))));
+    let meets = |since: Stamp, until: Option<Stamp>| since < to && until.is_none_or(|until| from < until);
+    let lasted = |since: Stamp, until: Option<Stamp>| match until {
+        Some(until) => format!("from {} to {}", scale.time(since), scale.time(until)),
+        None => format!("from {} on", scale.time(since)),
+    };
+    for (node, story) in &history.nodes {
+        for (since, until) in story.silent.iter().filter(|(since, until)| meets(*since, *until)) {
+            then.push((*since, format!("etcd on {} gave no answer {}", nodes.short(node), lasted(*since, *until))));
+        }
+    }
+    for (at, reign) in history.reigns.iter().enumerate().filter(|(_, reign)| reign.leader == MemberId(0)) {
+        let until = history.reigns.get(at + 1).map(|next| next.from);
+        if meets(reign.from, until) {
+            then.push((reign.from, format!("no member knew a leader {}", lasted(reign.from, until))));
+        }
+    }
+    then.extend(no_quorum(history, from, to).map(|(at, words)| (at, format!("from {} on {words}", scale.time(at)))));
     then.sort();
     let then: Vec<String> = then.into_iter().take(MOST).map(|(_, words)| words).collect();
     let then = if then.is_empty() { String::new() } else { format!("; {}", then.join(", ")) };
     Some(format!("The longest write gap was {}, from {} to {}{then}", human(to.since(from)), scale.time(from), scale.time(to)))
+}
+
+/// When, between these, too few voters answered first, and how many.
+fn no_quorum(history: &History, from: Stamp, to: Stamp) -> Option<(Stamp, String)> {
+    let begins = |at: &Stamp| from <= at.after(BEFORE) && *at < to;
+    let mut when: Vec<Stamp> = history.nodes.values().flat_map(|story| story.silent.iter().map(|(since, _)| *since)).collect();
+    when.push(from);
+    when.sort();
+    let few = |at: Stamp| {
+        let voters = history.lives.values().filter(|life| {
+            let began = life.moments.get(&Moment::Founded).or_else(|| life.moments.get(&Moment::Promoted));
+            let gone = life.moments.get(&Moment::Removed);
+            began.is_some_and(|began| began.at <= at) && gone.is_none_or(|gone| gone.at > at)
+        });
+        let owners: Vec<Option<&String>> = voters.map(|life| life.owner.as_ref()).collect();
+        let silent = |node: &&String| history.nodes.get(*node).is_some_and(|story| is_silent(&story.silent, at));
+        let all = owners.len();
+        let up = all - owners.into_iter().flatten().filter(silent).count();
+        (up * 2 <= all && up < all).then(|| format!("{up} of {all} voters answered, which is no quorum"))
+    };
+    when.into_iter().filter(begins).find_map(|at| Some((at, few(at)?)))
+}
+
+fn is_silent(silent: &[(Stamp, Option<Stamp>)], at: Stamp) -> bool {
+    silent.iter().any(|(since, until)| *since <= at && until.is_none_or(|until| at < until))
 }
 
 /// Whose etcd hung in its publish timeout.
@@ -90,14 +142,14 @@ fn published(history: &History, nodes: &Nodes, scale: Scale) -> Option<String> {
     let late = history.nodes.iter().flat_map(|(node, story)| story.late(history.last).map(|(from, to)| (nodes.short(node), from, to)));
     let each: Vec<String> =
         late.map(|(who, from, to)| format!("{who} for {} from {} on", human(to.since(from)), scale.time(from))).collect();
-    (!each.is_empty()).then(|| format!("etcd hung in its publish timeout and served no client: {}", each.join(", ")))
+    (!each.is_empty()).then(|| format!("A new member serves no client before it is through etcd's publish timeout: {}", each.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::history::{Life, Notes, Sight};
+    use super::super::history::{Life, Notes, Reign, Sight};
     use super::*;
-    use crate::event::{CallEnd, ClientCall, EtcdWord, Event, MemberId, Notice, Op, Told};
+    use crate::event::{CallEnd, ClientCall, EtcdWord, Event, Notice, Op, Told};
     use crate::report::script::stamp;
 
     fn life(node: &str, announced: u64, promoted: Option<u64>) -> Life {
@@ -109,7 +161,7 @@ mod tests {
     }
 
     fn said(history: &History) -> Vec<String> {
-        sentences(history, &Nodes::default(), Scale::new(stamp(0), stamp(60_000)))
+        super::said(history, &Nodes::default(), Scale::new(stamp(0), stamp(60_000)), false)
     }
 
     fn hear(history: &mut History, event: Event) {
@@ -150,8 +202,21 @@ mod tests {
             hear(&mut history, event);
         }
         history.lives.insert(MemberId(2), life("cp-2", 900, None));
-        let said = said(&history);
-        assert_eq!(said[1], "The longest write gap was 3.0s, from 1.0s to 4.0s; cp-2 was added as a learner at 0.9s.");
+        assert_eq!(said(&history)[1], "The longest write gap was 3.0s, from 1.0s to 4.0s; cp-2 was added as a learner at 0.9s.");
+        let silent = &mut history.nodes.entry("cp-2".into()).or_default().silent;
+        silent.extend([(stamp(200), Some(stamp(900))), (stamp(950), Some(stamp(3_900))), (stamp(5_000), None)]);
+        history.reigns.push(Reign { from: stamp(2_000), leader: MemberId(0), term: 2 });
+        assert_eq!(
+            said(&history)[1],
+            "The longest write gap was 3.0s, from 1.0s to 4.0s; cp-2 was added as a learner at 0.9s, etcd on cp-2 gave no answer from 0.9s to 3.9s, \
+             no member knew a leader from 2.0s on."
+        );
+        let founder = Life { moments: [(Moment::Founded, Sight { at: stamp(0), unsure: Duration::ZERO })].into(), ..life("cp-1", 0, None) };
+        history.lives.insert(MemberId(1), founder);
+        history.lives.insert(MemberId(2), life("cp-2", 100, Some(150)));
+        let first = super::said(&history, &Nodes::default(), Scale::new(stamp(0), stamp(60_000)), true).remove(0);
+        let words = "etcd on cp-2 gave no answer from 0.9s to 3.9s, from 1.0s on 1 of 2 voters answered, which is no quorum";
+        assert!(first.contains(words), "{first}");
     }
 
     #[test]
@@ -165,6 +230,9 @@ mod tests {
         log(2_000, EtcdWord::Starting);
         log(9_000, EtcdWord::PublishFailed);
         log(9_060, EtcdWord::Serving);
-        assert_eq!(said(&history), ["etcd hung in its publish timeout and served no client: cp-2 for 7.1s from 2.0s on."]);
+        assert_eq!(
+            said(&history),
+            ["A new member serves no client before it is through etcd's publish timeout: cp-2 for 7.1s from 2.0s on."]
+        );
     }
 }

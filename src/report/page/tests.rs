@@ -198,8 +198,9 @@ fn what_is_said_of_runs() {
         said["timeline"]["scales"] = Value::Null;
         said["timeline"]["bands"] = Value::Null;
         for line in said["plots"].as_array_mut().into_iter().flatten().flat_map(|plot| plot["lines"].as_array_mut().expect("lines")) {
-            let points = line["points"].as_str().map_or(0, |points| points.split_whitespace().count());
-            line["points"] = format!("{points} points").into();
+            let pieces = line["pieces"].as_array().expect("pieces").iter();
+            let counts = pieces.map(|piece| format!("{} points", piece.as_str().map_or(0, |points| points.split_whitespace().count())));
+            line["pieces"] = counts.collect::<Vec<_>>().into();
         }
         insta::assert_json_snapshot!(format!("page_{case}"), said);
     }

@@ -136,7 +136,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         title: case.name.clone(),
         outcome: ending(case),
         summary: case.summary.clone(),
-        short: sentences(history, &case.nodes, scale),
+        short: sentences(history, case, scale),
         facts: facts(run, case),
         repeat: case.repeat().map(str::to_owned),
         findings: findings.into_iter().map(|(_, _, finding)| finding).collect(),
@@ -166,6 +166,18 @@ fn fails_inside(case: &Case, group: &Task) -> bool {
     case.tasks.iter().any(|task| task.plan.group == Some(group.plan.index) && task.trouble().is_some())
 }
 
+/// The first expectations that did not hold, by name.
+fn failing(case: &Case) -> String {
+    const MOST: usize = 3;
+    let all = case.tasks.iter().flat_map(|task| task.verdicts.iter().map(move |seen| (task, &seen.judgement)));
+    let failed = all.filter(|(_, judgement)| judgement.verdict == Verdict::Fail);
+    let mut names: Vec<String> = failed.map(|(task, judgement)| format!("{} / {}", task.plan.name, judgement.name)).collect();
+    let more = names.len().saturating_sub(MOST);
+    names.truncate(MOST);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    names.join(", ")
+}
+
 /// A verdict's class of style.
 pub(super) fn class(verdict: Verdict) -> &'static str {
     match verdict {
@@ -189,7 +201,7 @@ pub(super) fn ending(case: &Case) -> Ending {
             let verdicts = match (failed, all) {
                 (_, 0) => String::new(),
                 (0, _) => "; no expectation failed".to_owned(),
-                (_, _) => format!("; {failed} of {all} expectations did not hold"),
+                (_, _) => format!("; {failed} of {all} expectations did not hold: {}", failing(case)),
             };
             let broken: Vec<&str> = case.invariants(Verdict::Fail).map(|seen| seen.judgement.name.as_str()).collect();
             let broken = if broken.is_empty() { String::new() } else { format!(" What must always hold did not: {}.", broken.join(", ")) };
