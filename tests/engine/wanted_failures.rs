@@ -34,3 +34,16 @@ async fn another_error_another_node_or_no_word_of_it_counts() {
         assert!(!ran.outcomes()[2].passed(), "{joins}: nothing ordinary comes behind it");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_oracle_cannot_predict_is_undecided() {
+    let rig = Rig::new();
+    let plan = plan(
+        "{version: 2, cluster: {name: one, controlPlanes: 2}, tasks: [
+           {name: init, init: {}},
+           {name: join, join: {order: serial}, expect: {joins: oracle}},
+           {name: delete, force: true, delete: {}}]}",
+    );
+    let ran = rig.run(&plan, "r1", &Stop::new()).await;
+    assert_eq!((ran.result.failed.as_deref(), ran.result.undecided), (None, true), "{}", ran.told());
+}
