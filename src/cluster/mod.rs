@@ -27,4 +27,4 @@ pub use network::{RANGE, free_subnets, span};
 pub use pick::means;
 pub use remove::{Gone, remove};
 pub use select::{SelectError, only, select, status};
-pub use topology::{DEFAULT_NAME, EtcdAlone, Images, NodePlace, Topology, TopologyError};
+pub use topology::{DEFAULT_NAME, EtcdAlone, Extras, Images, NodePlace, Topology, TopologyError};

@@ -15,6 +15,8 @@ pub const DEFAULT_NAME: &str = "joinder";
 const LONGEST_NAME: usize = 63;
 /// Last byte of the first node's address, less one. The ones below are the gateway's and the load balancer's.
 const FIRST_HOST: u8 = 10;
+/// Last byte of the address of an etcd outside.
+const EXTERNAL_ETCD_HOST: u8 = 3;
 /// Last byte of the load balancer's address.
 const LOAD_BALANCER_HOST: u8 = 2;
 
@@ -29,6 +31,17 @@ pub struct Images {
     pub etcd: Option<String>,
     /// The load balancer's image.
     pub load_balancer: Option<String>,
+}
+
+/// What kinder's users may want of a cluster besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Labels of kind and kinder, so that their commands find its containers.
+    pub compat: bool,
+    /// The image of an etcd outside of the control planes, where there is to be one.
+    pub external_etcd: Option<String>,
+    /// Folders of the engine's machine that its nodes see.
+    pub binds: Vec<String>,
 }
 
 /// What was decided.
@@ -46,6 +59,8 @@ pub struct Topology {
     pub discovery: Discovery,
     /// etcd alone, without Kubernetes.
     pub etcd: Option<EtcdAlone>,
+    /// What kinder's users may want.
+    pub extras: Extras,
     /// Things to warn about.
     pub warnings: Vec<String>,
 }
@@ -196,7 +211,7 @@ impl Topology {
             ));
         }
         let load_balancer = etcd.is_none() && spec.load_balancer.unwrap_or(control_planes > 1);
-        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, warnings })
+        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, extras: Extras::default(), warnings })
     }
 
     /// With so many nodes of each role: new ones count on behind those that are there, the highest numbers go. Returns the
@@ -244,6 +259,16 @@ impl Topology {
     /// The load balancer's container.
     pub fn load_balancer_name(&self) -> String {
         format!("{}-lb", self.name)
+    }
+
+    /// The container of an etcd outside of the control planes.
+    pub fn external_etcd_name(&self) -> String {
+        format!("{}-etcd", self.name)
+    }
+
+    /// Its address.
+    pub fn external_etcd_address(subnet: Subnet) -> Ipv4Addr {
+        subnet.host(EXTERNAL_ETCD_HOST)
     }
 
     /// The load balancer's address.

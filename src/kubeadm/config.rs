@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::policy::Policy;
+use super::wishes::Wishes;
 use crate::node::path;
 
 /// Preflight errors that a container cannot avoid, named one by one.
@@ -37,15 +38,10 @@ pub struct Shared {
     pub certificate_key: String,
     /// Names and addresses that the API servers' certificates hold beside their own.
     pub sans: Vec<String>,
-}
-
-/// How a joining node finds the cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discover {
-    /// By the file at [`path::DISCOVERY`].
-    File,
-    /// By token, with the CA pinned: `sha256:…`.
-    Token,
+    /// URL of an etcd outside of the control planes.
+    pub external_etcd: Option<String>,
+    /// What is wanted otherwise.
+    pub wishes: Wishes,
 }
 
 /// The documents for `kubeadm init` on a node.
@@ -67,6 +63,9 @@ pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> 
     });
     if let Some(tag) = &shared.etcd_tag {
         cluster["etcd"] = json!({"local": {"imageTag": tag}});
+    }
+    if let Some(url) = &shared.external_etcd {
+        cluster["etcd"] = json!({"external": {"endpoints": [url]}});
     }
     let init = json!({
         "apiVersion": api,
@@ -95,10 +94,12 @@ pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> 
         // nf_conntrack_max is the host's and cannot be set from a container
         "conntrack": {"maxPerCore": 0},
     });
-    documents(&[cluster, init, kubelet, proxy])
+    let mut all = [cluster, init, kubelet, proxy];
+    shared.wishes.change(&mut all);
+    documents(&all)
 }
 
-/// The document for `kubeadm join` on a node; `ca_hash` is needed for [`Discover::Token`].
+/// The document for `kubeadm join` on a node.
 ///
 /// # Errors
 /// None in practice.
@@ -108,16 +109,8 @@ pub fn join(
     node: &str,
     address: Ipv4Addr,
     control_plane: bool,
-    discover: Discover,
-    ca_hash: &str,
+    discovery: &Value,
 ) -> Result<String, String> {
-    let discovery = match discover {
-        Discover::File => json!({"file": {"kubeConfigPath": path::DISCOVERY}, "tlsBootstrapToken": shared.token}),
-        Discover::Token => json!({
-            "bootstrapToken": {"token": shared.token, "apiServerEndpoint": shared.endpoint, "caCertHashes": [ca_hash]},
-            "tlsBootstrapToken": shared.token,
-        }),
-    };
     let mut join = json!({
         "apiVersion": policy.config_api(),
         "kind": "JoinConfiguration",
@@ -130,7 +123,39 @@ pub fn join(
             "localAPIEndpoint": {"advertiseAddress": address, "bindPort": path::API_PORT},
         });
     }
-    documents(&[join])
+    let mut all = [join];
+    shared.wishes.change(&mut all);
+    documents(&all)
+}
+
+/// The document for `kubeadm upgrade` on a node, from v1beta4 on: `apply`, `diff`, `node` and `plan` read their part of it.
+///
+/// # Errors
+/// None in practice.
+pub fn upgrade(shared: &Shared, policy: &Policy, version: &str) -> Result<String, String> {
+    let ignored = shared.wishes.ignored.as_deref();
+    let ignored = ignored.map_or_else(|| json!(IGNORED_PREFLIGHT), |ignored| json!(ignored));
+    let patches = shared.wishes.patches.then(|| json!({"directory": path::PATCHES}));
+    let part = |more: Value| {
+        let mut part = json!({"ignorePreflightErrors": ignored});
+        if let (Value::Object(part), Value::Object(more)) = (&mut part, more) {
+            part.extend(more);
+            part.extend(patches.clone().map(|patches| ("patches".to_owned(), patches)));
+        }
+        part
+    };
+    let mut all = [json!({
+        "apiVersion": policy.config_api(),
+        "kind": "UpgradeConfiguration",
+        "apply": part(json!({
+            "kubernetesVersion": version, "forceUpgrade": true, "allowExperimentalUpgrades": true, "allowRCUpgrades": true,
+        })),
+        "node": part(json!({})),
+        "plan": {"kubernetesVersion": version, "allowExperimentalUpgrades": true, "allowRCUpgrades": true, "ignorePreflightErrors": ignored},
+        "diff": {},
+    })];
+    shared.wishes.change(&mut all);
+    documents(&all)
 }
 
 /// The pin of a CA as `caCertHashes` wants it: SHA-256 over the public key's DER form.
@@ -146,13 +171,6 @@ pub fn ca_hash(pem: &[u8]) -> Result<String, String> {
         let _ = write!(text, "{byte:02x}");
         text
     }))
-}
-
-/// The kubeconfig for discovery by file: the CA and the server, no credentials.
-pub fn discovery_file(ca_base64: &str, endpoint: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster:\n    certificate-authority-data: {ca_base64}\n    server: https://{endpoint}\n"
-    )
 }
 
 fn registration(policy: &Policy, node: &str, address: Ipv4Addr) -> Value {
@@ -190,6 +208,8 @@ mod tests {
             token: "abcdef.0123456789abcdef".into(),
             certificate_key: "00".into(),
             sans: vec!["localhost".into(), "127.0.0.1".into()],
+            external_etcd: None,
+            wishes: Wishes::default(),
         }
     }
 
@@ -205,7 +225,11 @@ mod tests {
             let policy = Policy::of(version).expect("a version");
             let name = version.replace('.', "_");
             insta::assert_snapshot!(format!("init_{name}"), init(&shared(), &policy, "cp-1", address).expect("made"));
-            let made = join(&shared(), &policy, "cp-2", address, true, Discover::Token, "sha256:00").expect("made");
+            let discovery = json!({
+                "bootstrapToken": {"token": shared().token, "apiServerEndpoint": shared().endpoint, "caCertHashes": ["sha256:00"]},
+                "tlsBootstrapToken": shared().token,
+            });
+            let made = join(&shared(), &policy, "cp-2", address, true, &discovery).expect("made");
             insta::assert_snapshot!(format!("join_{name}"), made);
         }
     }

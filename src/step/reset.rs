@@ -42,11 +42,11 @@ pub async fn reset(world: &World, reset: &Reset, stop: &Stop) -> Result<(), Step
 /// Takes one node out of its cluster: away from the load balancer, `kubeadm reset`, its member gone from etcd, its Node object
 /// deleted. kubeadm does not delete that, and refuses to join a node whose object is still Ready.
 pub(super) async fn take_out(world: &World, cluster: &Arc<Cluster>, node: &Node, stop: &Stop) -> Result<(), StepError> {
-    let commands = Commands::of(cluster, &world.events, stop)?;
+    let commands = Commands::of(cluster, &world.wishes, &world.events, stop)?;
     cluster.dismiss(node).await.map_err(crate::node::NodeError::from)?;
     commands.kubeadm().reset(node).await?;
     let others: Vec<&Arc<Node>> = cluster.control_planes().filter(|other| other.name != node.name).collect();
-    if node.role == Role::ControlPlane {
+    if node.role == Role::ControlPlane && cluster.external_etcd.is_none() {
         match members(&others).await {
             Some((_, names)) if !names.contains(&node.name) => {}
             Some((teller, _)) => {
