@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::thread;
@@ -211,4 +212,21 @@ fn lists_of_nothing_are_data_too() {
     assert_eq!(output.status.code(), Some(4));
     assert!(text(&output).contains("no cluster \"joinder\"; there is none at all"), "{}", text(&output));
     assert_eq!(engine.joinder(&["delete", "cluster"]).status.code(), Some(0));
+}
+
+#[test]
+fn only_a_run_that_began_is_the_latest_one() {
+    let scripted = Scripted::new(&[]);
+    let base = scripted.dir.path().join("_artifacts");
+    std::fs::create_dir(&base).expect("made");
+    std::os::unix::fs::symlink("before", base.join("latest")).expect("linked");
+    let latest = || std::fs::read_link(base.join("latest")).expect("a link");
+    let v2 = "version: 2\ncluster: {kubernetes: v1.36.3}\ntasks:\n- {name: init, init: {}}\n";
+    let v1 = "version: 1\ntasks:\n- {name: fine, cmd: 'true'}\n";
+    for (file, text, code, moves) in [("v2.yaml", v2, 4, false), ("bad.yaml", "version: 2\n", 3, false), ("v1.yaml", v1, 0, true)] {
+        std::fs::write(scripted.dir.path().join(file), text).expect("written");
+        let output = scripted.joinder(&["run", file]);
+        assert_eq!(output.status.code(), Some(code), "{file}: {}", self::text(&output));
+        assert_eq!(latest() != Path::new("before"), moves, "{file}: {}", self::text(&output));
+    }
 }

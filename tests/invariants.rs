@@ -205,7 +205,7 @@ fn ends(one: Invariant, told: &mut [Told]) {
 }
 
 fn judged(which: &Invariants, told: &[Told]) -> Vec<joinder::event::Judgement> {
-    let mut all = Invariance::new(which);
+    let mut all = Invariance::new(which, 1);
     let mut judgements: Vec<_> = told.iter().flat_map(|told| all.hear(told)).collect();
     judgements.extend(all.end());
     judgements
@@ -225,7 +225,7 @@ fn each_is_found_broken_when_just_that_is_changed() {
         let which = Invariants { off, ..Invariants::default() };
         let mut told = recorded();
         let before = judged(&which, &told).remove(0).verdict;
-        let wanted = if one == Invariant::Cause { Verdict::Undecided } else { Verdict::Pass };
+        let wanted = if one == Invariant::Cause { Verdict::NotApplicable } else { Verdict::Pass };
         assert_eq!(before, wanted, "{}", one.title());
         spoil(one, &mut told);
         let judgement = judged(&which, &told).remove(0);
@@ -238,7 +238,7 @@ fn each_is_found_broken_when_just_that_is_changed() {
 #[test]
 fn a_long_run_is_heard_in_no_time() {
     let told = recorded();
-    let mut all = Invariance::new(&Invariants::default());
+    let mut all = Invariance::new(&Invariants::default(), 1);
     let began = Stamp::now();
     let mut heard = 0_u32;
     for _ in 0..20 {

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use joinder::event::{EtcdCall, Event, Told};
+use joinder::sys::clock::Stamp;
 
 fn may_run() -> bool {
     let real = std::env::var("JOINDER_REAL").is_ok_and(|v| v == "1");
@@ -56,4 +57,32 @@ fn a_lost_answer_and_a_kubeadm_that_is_killed_between_two_calls() {
     let calls = calls_of("bugs/killed-at-add.yaml");
     let held = calls.iter().find(|call| call.disturbed.is_some()).expect("the call that was held");
     assert_eq!((held.method.as_str(), held.answered), ("MemberAdd", Some(0)));
+}
+
+/// What is frozen in a node does not end when the node is killed, and the engine would wait for it for minutes.
+#[test]
+fn a_node_with_a_frozen_group_is_removed_as_fast_as_any() {
+    if !may_run() {
+        return;
+    }
+    let joinder = |args: &[&str]| {
+        let binary = std::env::var("JOINDER_BIN").map_or_else(|_| env!("CARGO_BIN_EXE_joinder").into(), PathBuf::from);
+        let output = Command::new(binary).args(args).output().expect("joinder starts");
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    let dir = tempfile::tempdir().expect("a folder");
+    let artifacts = dir.path().display().to_string();
+    joinder(&["create", "cluster", "--name", "real-thaw", "--nodes-only", "--artifacts", &artifacts]);
+    let freeze = r#"set -e
+if [ -d /sys/fs/cgroup/freezer ]; then group=/sys/fs/cgroup/freezer/still; else group=/sys/fs/cgroup/still; fi
+mkdir "$group"
+setsid sleep 600 >/dev/null 2>&1 &
+echo $! >"$group/cgroup.procs"
+if [ -e "$group/freezer.state" ]; then echo FROZEN >"$group/freezer.state"; else echo 1 >"$group/cgroup.freeze"; fi"#;
+    joinder(&["exec", "--name", "real-thaw", "cp1", "--", "sh", "-c", freeze]);
+    let began = Stamp::now();
+    joinder(&["delete", "cluster", "--name", "real-thaw"]);
+    let took = Stamp::now().since(began);
+    let _ = writeln!(std::io::stderr(), "the removal of a node with a frozen group took {took:?}");
+    assert!(took < Duration::from_secs(25), "{took:?}");
 }

@@ -30,12 +30,15 @@ const DOORS: &[(&str, &[&str])] = &[
     // pki: members of an etcd alone have certificates of an authority of their own
     ("cluster", &["agent", "event", "node", "pki", "runtime", "spec", "sys"]),
     // agent: it runs kubeadm
-    ("kubeadm", &["agent", "event", "node", "sys"]),
+    // cluster: what the file tells kubeadm is decided with the topology
+    // spec: what a join leaves is one word from the file to the verdict
+    ("kubeadm", &["agent", "cluster", "event", "node", "spec", "sys"]),
     // agent: it samples etcd
     // kubeadm: what the lines mean between which a join's time goes
     ("observe", &["agent", "event", "kubeadm", "node", "sys"]),
+    // kubeadm: what joins came to is held against what its oracle predicts
     // observe: the record is what is judged
-    ("expect", &["event", "observe", "spec", "sys"]),
+    ("expect", &["event", "kubeadm", "observe", "spec", "sys"]),
     // agent: the proxy in the nodes disturbs calls
     ("fault", &["agent", "cluster", "event", "node", "spec", "sys"]),
     // cluster, node: a plan holds the topology that was decided

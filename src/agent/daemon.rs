@@ -65,6 +65,9 @@ mod tests {
         let log = dir.path().join("logs/x.log").display().to_string();
         assert_eq!(find(&name).err(), Some(format!("{name} does not run")));
         spawn(&[dir.path().join(&name).display().to_string(), "100".into()], &BTreeMap::new(), &log).expect("started");
+        // the kernel lets a spawn return before it gives the new process its name
+        let patience = Patience { limit: Duration::from_secs(20), every: GLANCE, stop: CancellationToken::new() };
+        wait("its name", &patience, || async { find(&name).map_or_else(Look::NotYet, Look::Done) }).await.expect("in time");
         end(&name, false, &CancellationToken::new()).await.expect("ended");
         assert!(find(&name).is_err());
         let no = spawn(&["/no/such/program".into()], &BTreeMap::new(), &log).expect_err("not there");

@@ -66,7 +66,7 @@ impl Proc {
             if !names.contains(&name) {
                 continue;
             }
-            let Some(started) = self.stat(pid).and_then(|fields| fields.get(19)?.parse().ok()) else { continue };
+            let Some(started) = self.started(pid) else { continue };
             match found.iter_mut().find(|other| other.name == name) {
                 Some(other) if other.started > started => (other.pid, other.started) = (pid, started),
                 Some(_) => {}
@@ -78,8 +78,13 @@ impl Proc {
 
     /// Does it still run?
     pub(super) fn runs(&self, component: &Component) -> bool {
-        let started = self.stat(component.pid).and_then(|fields| fields.get(19)?.parse::<u64>().ok());
-        started == Some(component.started)
+        self.started(component.pid) == Some(component.started)
+    }
+
+    /// When a process started, in the kernel's ticks; `None` once it has ended, also while nobody has asked for its exit code yet.
+    fn started(&self, pid: u32) -> Option<u64> {
+        let fields = self.stat(pid)?;
+        (fields.first()? != "Z").then(|| fields.get(19)?.parse().ok())?
     }
 
     /// Its control groups.
@@ -168,6 +173,9 @@ pub(super) mod tests {
         assert!(proc.runs(&found[0]));
         std::fs::write(dir.path().join("10/stat"), stat(900)).expect("written");
         assert!(!proc.runs(&found[0]), "another process with the same id");
+        std::fs::write(dir.path().join("10/stat"), stat(700).replace(") S ", ") Z ")).expect("written");
+        assert!(!proc.runs(&found[0]), "it has ended, and nobody has asked how");
+        assert_eq!(proc.find(&["etcd"])[0].pid, 9);
     }
 
     #[test]

@@ -320,7 +320,7 @@ pub(super) enum WatchOutput {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Prints the page to open.\n\nExamples:\n  joinder report _artifacts/latest\n  joinder report _artifacts/k3v9x2ab --compare _artifacts/m7q2c4yd"
+    after_help = "Prints the page to open. All is drawn anew from events.jsonl, and nothing is judged again: the verdicts are those of the run.\n\nExamples:\n  joinder report _artifacts/latest\n  joinder report _artifacts/k3v9x2ab --compare _artifacts/m7q2c4yd"
 )]
 pub(super) struct ReportArgs {
     /// A folder that a run has left: it holds events.jsonl
@@ -453,7 +453,7 @@ pub(super) enum JoinOrder {
 pub(super) struct ExecArgs {
     #[command(flatten)]
     pub(super) cluster: NameArgs,
-    /// all, first, secondaries, control-planes, workers, cp2, worker1, a node's name, or kinder's @all, '@cp*', @w1; several with commas;
+    /// all, first, secondaries, control-planes, workers, leader, followers, learner, cp2, worker1, etcd2, a node's name, or kinder's @all, '@cp*', @w1; several with commas;
     /// or @lb or @etcd, the load balancer or an etcd outside
     pub(super) node: String,
     /// Program and arguments; behind `--` where they have flags of their own

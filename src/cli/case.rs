@@ -1,5 +1,6 @@
 //! One planned workflow to a world that it can run in.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +18,16 @@ use crate::node::Overrides;
 use crate::runner::CaseResult;
 use crate::runtime::Runtime;
 use crate::runtime::label::{self, Lifetime};
-use crate::spec::ClusterSpec;
 use crate::step::World;
 use crate::sys::clock::Stamp;
-use crate::workflow::{self, Plan};
+use crate::workflow::{self, Plan, Step};
 
 /// A step of `create cluster`.
 pub(super) const STEP_LIMIT: Duration = Duration::from_mins(15);
 
 /// Of a plan that makes no nodes.
-pub(super) const NO_IMAGES: Images = Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None };
+pub(super) const NO_IMAGES: Images =
+    Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None, more_etcd: BTreeMap::new() };
 
 /// How long removing may take.
 pub(super) const REMOVAL: Duration = Duration::from_mins(2);
@@ -44,7 +45,7 @@ pub(super) async fn world(
     let mut chosen = NO_IMAGES;
     if plan.makes_nodes() {
         cluster::refuse_taken(topology, runtime.as_ref()).await?;
-        chosen = images(&plan.cluster, topology, args, runtime.as_ref()).await?;
+        chosen = images(plan, topology, args, runtime.as_ref()).await?;
     }
     if topology.etcd.is_some() && (args.kubeadm.is_some() || args.kubelet.is_some()) {
         return Err(anyhow!("{} is etcd alone: --kubeadm and --kubelet would be ignored", plan.file));
@@ -123,7 +124,8 @@ pub(super) fn finished(index: usize, result: &CaseResult, began: Stamp) -> Event
 }
 
 /// The image by name where one is named, else the newest with the versions asked for, the default ones where none are.
-async fn images(spec: &ClusterSpec, topology: &Topology, args: &NodeArgs, runtime: &dyn Runtime) -> anyhow::Result<Images> {
+async fn images(plan: &Plan, topology: &Topology, args: &NodeArgs, runtime: &dyn Runtime) -> anyhow::Result<Images> {
+    let spec = &plan.cluster;
     let image = match args.image.as_ref().or(spec.image.as_ref()) {
         Some(name) => find::named(runtime, name).await?,
         None if topology.etcd.is_some() => find::etcd_image(runtime, spec.etcd.version.as_deref()).await?,
@@ -134,11 +136,24 @@ async fn images(spec: &ClusterSpec, topology: &Topology, args: &NodeArgs, runtim
     if topology.load_balancer {
         load_balancer = Some(find::reference(&find::load_balancer(runtime).await?).to_owned());
     }
+    let mut more_etcd = BTreeMap::new();
+    for version in etcd_versions(plan) {
+        more_etcd.insert(version.to_owned(), find::reference(&find::etcd_image(runtime, Some(version)).await?).to_owned());
+    }
     Ok(Images {
         node: find::reference(&image).to_owned(),
         kubernetes: of(label::KUBERNETES).or_else(|| spec.kubernetes.clone()),
         etcd: of(label::ETCD).or_else(|| spec.etcd.version.clone()),
         load_balancer,
+        more_etcd,
+    })
+}
+
+/// Versions of etcd that members are started with later.
+fn etcd_versions(plan: &Plan) -> impl Iterator<Item = &str> {
+    plan.all_tasks().filter_map(|task| {
+        let Step::Member(step) = &task.step else { return None };
+        step.start.as_ref()?.version.as_deref()
     })
 }
 

@@ -56,7 +56,7 @@ async fn run(name: &str, from: &Side<'_>, to: &Side<'_>, signals: &Signals) -> a
     let ((Side::There { nodes: wanted, .. }, _) | (_, Side::There { nodes: wanted, .. })) = (from, to) else {
         bail!("no side names nodes");
     };
-    let (nodes, absent) = select(&cluster, wanted)?;
+    let (nodes, absent) = select(&cluster, wanted).await?;
     if let Some(absent) = absent.first() {
         bail!("{absent}");
     }

@@ -10,7 +10,7 @@ use super::context::Signals;
 use super::exit::Exit;
 use super::kinder::{self, Called};
 use super::rounds::Turn;
-use super::run::artifacts_dir;
+use super::run::{artifacts_dir, begun};
 use super::{case, diag};
 use crate::cluster::{Extras, Topology};
 use crate::event::{self, Bus, Event};
@@ -117,6 +117,7 @@ async fn execute(args: &CreateArgs, mut plan: Plan, called: Called, signals: &Si
     if !called.is_kinder() {
         let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
         artifacts = Some(Artifacts::create(&dir).map_err(|e| environment(e.into()))?);
+        begun(&dir, &run);
         file = Some(dir.join("kubeconfig"));
         world.logs = Some(dir.join("nodes"));
     }

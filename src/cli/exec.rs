@@ -15,7 +15,7 @@ use crate::agent::{AgentError, Output, Pipe};
 use crate::cluster::{self, Absent, Cluster, Found};
 use crate::node::Node;
 use crate::runtime::{Runtime, api};
-use crate::spec::Pick;
+use crate::spec::{Pick, Selector};
 use crate::sys::stop::Stop;
 
 /// Finding a cluster's nodes and reaching their agents.
@@ -39,7 +39,7 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
         return Ok(Exit::Remote(plain(runtime.as_ref(), &container, &args.command, stop).await?));
     }
     let cluster = cluster::attach(&runtime, &args.cluster.name, ATTACH).await?;
-    let (nodes, absent) = select(&cluster, &args.node)?;
+    let (nodes, absent) = select(&cluster, &args.node).await?;
     for node in &absent {
         diag::say(&format!("error: {node}"));
     }
@@ -132,8 +132,8 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
     }
 }
 
-/// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`), kinder's (`@cp*`, `@w1`), or name; several with commas.
-pub(super) fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Vec<Absent>)> {
+/// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`, `leader`, which etcd is asked for), kinder's (`@cp*`, `@w1`), or name; several with commas.
+pub(super) async fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Vec<Absent>)> {
     let named: Vec<String> = wanted.split(',').map(|word| word.trim().to_owned()).collect();
     // kinder's users leave the cluster's name out
     let is =
@@ -141,6 +141,8 @@ pub(super) fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc
     let all = || cluster.nodes.iter().map(|node| node.name.as_str()).chain(cluster.absent.iter().map(|node| node.name.as_str()));
     let words: Vec<&String> = named.iter().filter(|word| !all().any(|name| is(name, word))).collect();
     let picks = picks(&words)?;
+    let of_etcd: Vec<Pick> = picks.iter().filter(|pick| pick.depends_on_etcd()).cloned().collect();
+    let asked = if of_etcd.is_empty() { Vec::new() } else { cluster::select(cluster, &Selector(of_etcd), true).await? };
     let members = cluster.with_member().map(|node| node.index);
     let down = cluster.absent.iter().filter(|node| node.role.has_member()).map(|node| node.index);
     // one that does not run is the first all the same: nobody wants another in its place
@@ -148,7 +150,9 @@ pub(super) fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc
     let meant = |name: &str, role, index| {
         named.iter().any(|word| is(name, word)) || picks.iter().any(|pick| cluster::means(pick, name, role, index == first) == Some(true))
     };
-    let nodes = cluster.nodes.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect();
+    let is_asked = |node: &Node| asked.iter().any(|asked| asked.name == node.name);
+    let meant_or_asked = |node: &&Arc<Node>| meant(&node.name, node.role, node.index) || is_asked(node);
+    let nodes = cluster.nodes.iter().filter(meant_or_asked).cloned().collect();
     Ok((nodes, cluster.absent.iter().filter(|node| meant(&node.name, node.role, node.index)).cloned().collect()))
 }
 
@@ -157,9 +161,14 @@ fn picks(words: &[&String]) -> anyhow::Result<Vec<Pick>> {
     words.iter().map(|word| kinders(word).parse().map_err(|why: String| anyhow::anyhow!(why.replace("\nhelp: ", ": ")))).collect()
 }
 
-/// kinder's words are found in any case.
+/// kinder's words are found in any case; what is joinder's own may be written like them.
 fn kinders(word: &str) -> String {
-    if word.starts_with('@') { word.to_ascii_lowercase() } else { word.to_owned() }
+    let lower = word.to_ascii_lowercase();
+    match lower.strip_prefix('@') {
+        Some(own @ ("leader" | "followers" | "learner")) => own.to_owned(),
+        Some(_) => lower,
+        None => word.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -172,6 +181,7 @@ mod tests {
         let picks = |words: &str| super::picks(&words.split(',').map(str::to_owned).collect::<Vec<_>>().iter().collect::<Vec<_>>());
         assert_eq!(picks("cp1,worker2").expect("fine"), [Pick::ControlPlane(1), Pick::Worker(2)]);
         assert_eq!(picks("@CP*,@W2,@cpN").expect("fine"), [Pick::ControlPlanes, Pick::Worker(2), Pick::Secondaries]);
+        assert_eq!(picks("@leader,learner").expect("fine"), [Pick::Leader, Pick::Learner]);
         let why = picks("cp1,wrker2").expect_err("no word").to_string();
         assert!(why.contains("\"wrker2\" selects no node: use all"), "{why}");
     }

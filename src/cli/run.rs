@@ -15,6 +15,7 @@ use crate::cluster;
 use crate::event::{self, Bus, Event};
 use crate::report::{Artifacts, Reporter, Verbosity, plain};
 use crate::runner::{self, CaseResult};
+use crate::runtime::Runtime;
 use crate::runtime::label::Lifetime;
 use crate::sys::clock::Stamp;
 use crate::sys::own::Cost;
@@ -153,11 +154,7 @@ async fn execute(
     let mut whole = CaseResult::default();
     let mut broken = None;
     if let Some((runtime, _)) = &engine {
-        match cluster::collect_garbage(runtime.as_ref(), case::REMOVAL, &signals.stop.hard).await {
-            Ok(gone) if gone.removed.is_empty() && gone.left.is_empty() => {}
-            Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
-            Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
-        }
+        sweep(runtime.as_ref(), &events, signals).await;
     }
     for (at, turn) in turns.iter().enumerate() {
         let plan = &turn.plan;
@@ -166,6 +163,7 @@ async fn execute(
         let place = (at + 1, turns.len());
         let Some((runtime, _)) = engine.as_ref().filter(|_| plan.language == Language::V2) else {
             let began = Stamp::now();
+            begun(&dir, run);
             events.tell(case::started(turn, &args.vars.vars, &case::NO_IMAGES, place, &folder, repeat(args, turn)));
             let result = runner::run_v1(plan, &events, &signals.stop).await;
             events.tell(case::finished(place.0, &result, began));
@@ -187,6 +185,7 @@ async fn execute(
         world.logs = Some(kept.join("nodes"));
         world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
+        begun(&dir, run);
         events.tell(case::started(turn, &args.vars.vars, &world.images, place, &folder, repeat(args, turn)));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
@@ -221,6 +220,15 @@ async fn execute(
         // A verdict whose record is torn is none that anybody could check.
         (None, Some(why)) if exit == Exit::Passed => Err(environment(anyhow::anyhow!("the artifacts are incomplete: {why}"))),
         (None, _) => Ok(exit),
+    }
+}
+
+/// Removes what dead runs have left.
+async fn sweep(runtime: &dyn Runtime, events: &Bus, signals: &Signals) {
+    match cluster::collect_garbage(runtime, case::REMOVAL, &signals.stop.hard).await {
+        Ok(gone) if gone.removed.is_empty() && gone.left.is_empty() => {}
+        Ok(gone) => drop(events.tell(Event::Note { text: format!("removed what dead runs had left: {}", gone.removed.join(", ")) })),
+        Err(e) => drop(events.tell(Event::Warning { text: e.to_string() })),
     }
 }
 
@@ -259,10 +267,17 @@ pub(super) fn artifacts_dir(asked: Option<&Path>, run: &str) -> anyhow::Result<P
     }
     let base = PathBuf::from("_artifacts");
     std::fs::create_dir_all(&base).context("cannot make ./_artifacts; name another folder with --artifacts")?;
-    let latest = base.join("latest");
-    let _ = std::fs::remove_file(&latest);
-    let _ = std::os::unix::fs::symlink(run, &latest);
     Ok(base.join(run))
+}
+
+/// A run's first case begins: from now on it is the latest one, where its artifacts lie beside those of others.
+pub(super) fn begun(dir: &Path, run: &str) {
+    let base = Path::new("_artifacts");
+    if dir == base.join(run) {
+        let latest = base.join("latest");
+        let _ = std::fs::remove_file(&latest);
+        let _ = std::os::unix::fs::symlink(run, &latest);
+    }
 }
 
 /// The command that runs one case again, with all that changes what it does.

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::alone::{self, Start};
 use super::load_balancer::LoadBalancer;
 use super::network;
-use super::topology::{Images, NodePlace, Topology};
+use super::topology::{Images, NodePlace, Settings, Topology};
 use crate::event::{Bus, Event, Work};
 use crate::node::{BootLimits, Node, NodeError, NodePlan, Overrides, Role, path};
 use crate::pki::{Authority, PkiError};
@@ -109,6 +109,8 @@ pub struct Cluster {
     pub kubernetes: String,
     /// Tag of etcd's image, when it is not kubeadm's own choice.
     pub etcd_tag: Option<String>,
+    /// What kubeadm is told.
+    pub kubeadm: Settings,
     /// Its secrets.
     pub secrets: Secrets,
     /// How its nodes' etcd was last told to start, where etcd is alone.
@@ -156,6 +158,19 @@ impl Cluster {
     /// The nodes on which there can be an etcd member, in the order of their indexes.
     pub fn with_member(&self) -> impl Iterator<Item = &Arc<Node>> {
         self.nodes.iter().filter(|node| node.role.has_member())
+    }
+
+    /// The nodes whose containers run; and those with a member that do not, each with its state.
+    pub async fn running(&self) -> (Vec<Arc<Node>>, Vec<(String, String)>) {
+        let mut running = Vec::new();
+        let mut absent: Vec<(String, String)> = self.absent.iter().map(|node| (node.name.clone(), node.state.clone())).collect();
+        for node in &self.nodes {
+            match node.trouble().await {
+                Ok(Some(state)) if node.role.has_member() => absent.push((node.name.clone(), state)),
+                Ok(_) | Err(_) => running.push(node.clone()),
+            }
+        }
+        (running, absent)
     }
 
     /// The control planes in the order of their indexes.
@@ -251,6 +266,7 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         host_port,
         kubernetes,
         etcd_tag: images.etcd.as_deref().map(etcd_tag),
+        kubeadm: topology.kubeadm.clone(),
         secrets,
         starts: Arc::default(),
         absent: Vec::new(),

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::create::{Absent, Cluster, CreateError, Secrets, etcd_tag};
 use super::load_balancer::LoadBalancer;
 use super::remove::{Gone, remove};
-use super::topology::Topology;
+use super::topology::{Settings, Topology};
 use crate::node::{Node, NodeError, Role, path};
 use crate::runtime::{Container, Runtime, RuntimeError, label};
 use crate::sys::owner::Owner;
@@ -171,14 +171,25 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     let secrets = Secrets { token: String::new(), certificate_key: String::new() };
     let image = runtime.image(&found.nodes[0].image).await?;
     let etcd_tag = image.and_then(|image| image.labels.get(label::ETCD).map(|version| etcd_tag(version)));
-    let starts = Arc::default();
     let mut external_etcd = None;
     if let Some(container) = &found.external_etcd {
         let address = runtime.container(&container.name).await?.address;
         external_etcd = address.map(|address| format!("http://{address}:{}", path::CLIENT_PORT));
     }
-    let name = found.name;
-    Ok(Cluster { name, nodes, endpoint, host_port, kubernetes, etcd_tag, secrets, starts, absent, load_balancer, external_etcd })
+    Ok(Cluster {
+        name: found.name,
+        nodes,
+        endpoint,
+        host_port,
+        kubernetes,
+        etcd_tag,
+        kubeadm: Settings::default(),
+        secrets,
+        starts: Arc::default(),
+        absent,
+        load_balancer,
+        external_etcd,
+    })
 }
 
 /// Refuses names that are taken: the cluster's by a cluster or a network (Docker before 25 makes a second network of the same

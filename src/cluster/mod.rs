@@ -15,6 +15,7 @@ mod network;
 mod pick;
 mod remove;
 mod select;
+mod thaw;
 mod topology;
 
 pub use admit::AdmitError;
@@ -27,4 +28,4 @@ pub use network::{RANGE, free_subnets, span};
 pub use pick::means;
 pub use remove::{Gone, remove};
 pub use select::{SelectError, only, select, status};
-pub use topology::{DEFAULT_NAME, EtcdAlone, Extras, Images, NodePlace, Topology, TopologyError};
+pub use topology::{DEFAULT_NAME, EtcdAlone, Extras, Images, NodePlace, Settings, Topology, TopologyError};

@@ -1,6 +1,7 @@
 //! Taking away by label, retried and verified.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -8,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::kubeconfig::KeptFile;
+use super::thaw::{ROOT, thaw};
 use crate::runtime::{Container, Network, Runtime, RuntimeError, Volume};
 use crate::sys::clock::human;
 
@@ -83,6 +85,9 @@ async fn sweep(
     match tried(runtime.containers(labels)).await {
         Ok(list) => {
             kept.extend(list.iter().filter_map(|c| KeptFile::of(&c.labels)));
+            for c in &list {
+                thaw(Path::new(ROOT), &c.id);
+            }
             outcomes.extend(join_all(list.iter().map(async |c| (container(c), tried(runtime.remove(&c.name)).await))).await);
         }
         Err(why) => outcomes.push(("list of containers".into(), Err(why))),

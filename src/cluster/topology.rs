@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -17,6 +18,8 @@ const LONGEST_NAME: usize = 63;
 const FIRST_HOST: u8 = 10;
 /// Last byte of the address of an etcd outside.
 const EXTERNAL_ETCD_HOST: u8 = 3;
+/// How many learners etcd lets in at once (`membership.DefaultMaxLearners`).
+const MAX_LEARNERS: usize = 1;
 /// Last byte of the load balancer's address.
 const LOAD_BALANCER_HOST: u8 = 2;
 
@@ -31,6 +34,8 @@ pub struct Images {
     pub etcd: Option<String>,
     /// The load balancer's image.
     pub load_balancer: Option<String>,
+    /// Images with the versions of etcd that members of an etcd alone are started with later.
+    pub more_etcd: BTreeMap<String, String>,
 }
 
 /// What kinder's users may want of a cluster besides.
@@ -61,8 +66,21 @@ pub struct Topology {
     pub etcd: Option<EtcdAlone>,
     /// What kinder's users may want.
     pub extras: Extras,
+    /// What kubeadm is told.
+    pub kubeadm: Settings,
     /// Things to warn about.
     pub warnings: Vec<String>,
+}
+
+/// What kubeadm is told beside names and addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// How long it goes on asking etcd for each thing; its own two minutes when not said.
+    pub etcd_api_call: Option<Duration>,
+    /// Its other limits that are said, by its names.
+    pub limits: Vec<(&'static str, Duration)>,
+    /// Flags of its etcd members and their values.
+    pub etcd_args: Vec<(String, String)>,
 }
 
 /// How the members of an etcd alone run.
@@ -77,11 +95,24 @@ pub struct EtcdAlone {
 }
 
 impl EtcdAlone {
+    /// How many learners its members let in at once: etcd's default where nobody says, from 3.4 on, which has no flag for it, to 3.7.
+    fn max_learners(&self) -> usize {
+        // 3.5's flag, which 3.6 reads as well
+        let names = ["max-learners", "experimental-max-learners"];
+        let flag = self.args.iter().rev().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value);
+        let env = || names.iter().find_map(|name| self.env.get(&format!("ETCD_{}", name.to_uppercase().replace('-', "_"))));
+        flag.or_else(env).and_then(|value| value.parse().ok()).unwrap_or(MAX_LEARNERS)
+    }
+
     fn of(spec: &ClusterSpec) -> Option<Self> {
-        let args = spec.etcd.args.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
+        let args = args(spec);
         let env = spec.etcd.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
         spec.etcd.members.map(|members| Self { members, args, env })
     }
+}
+
+fn args(spec: &ClusterSpec) -> Vec<(String, String)> {
+    spec.etcd.args.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect()
 }
 
 /// A node's place in the cluster.
@@ -162,6 +193,11 @@ impl Topology {
     /// A /24 less what is below the first node's address and the broadcast address.
     pub const MOST_NODES: u16 = 240;
 
+    /// How many learners etcd lets in at once.
+    pub fn max_learners(&self) -> usize {
+        self.etcd.as_ref().map_or(MAX_LEARNERS, EtcdAlone::max_learners)
+    }
+
     /// Decides names and places, or says all that is wrong.
     ///
     /// # Errors
@@ -211,7 +247,13 @@ impl Topology {
             ));
         }
         let load_balancer = etcd.is_none() && spec.load_balancer.unwrap_or(control_planes > 1);
-        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, extras: Extras::default(), warnings })
+        let limits = [("tlsBootstrap", spec.timeouts.tls_bootstrap), ("discovery", spec.timeouts.discovery)];
+        let kubeadm = Settings {
+            etcd_api_call: spec.timeouts.etcd_api_call.map(|limit| limit.0),
+            limits: limits.into_iter().filter_map(|(name, limit)| Some((name, limit?.0))).collect(),
+            etcd_args: args(spec),
+        };
+        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, kubeadm, extras: Extras::default(), warnings })
     }
 
     /// With so many nodes of each role: new ones count on behind those that are there, the highest numbers go. Returns the
@@ -302,6 +344,19 @@ mod tests {
 
     fn spec(control_planes: u8, workers: u8) -> ClusterSpec {
         ClusterSpec { control_planes: Some(control_planes), workers, ..ClusterSpec::default() }
+    }
+
+    #[test]
+    fn learners_are_let_in_as_etcd_is_told_by_flag_or_environment() {
+        let of = |args: &[(&str, &str)], env: &[(&str, &str)]| {
+            let own = |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Vec<_>>();
+            EtcdAlone { members: 1, args: own(args), env: own(env).into_iter().collect() }.max_learners()
+        };
+        assert_eq!(of(&[("snapshot-count", "7")], &[]), 1);
+        assert_eq!(of(&[("max-learners", "3")], &[("ETCD_MAX_LEARNERS", "5")]), 3, "a flag comes before the environment");
+        assert_eq!(of(&[("experimental-max-learners", "2")], &[]), 2);
+        assert_eq!(of(&[], &[("ETCD_EXPERIMENTAL_MAX_LEARNERS", "4")]), 4);
+        assert_eq!(Topology::of(&spec(3, 0), None).expect("fine").max_learners(), 1);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub struct Bus(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     seq: u64,
+    zero: Option<Stamp>,
     listeners: Vec<mpsc::UnboundedSender<Told>>,
 }
 
@@ -49,8 +50,20 @@ impl Bus {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.seq += 1;
         let told = Told { seq: state.seq, at: Stamp::now(), event };
+        let begins = matches!(told.event, Event::CaseStarted { of, .. } if of > 1);
+        state.zero = state.zero.filter(|_| !begins).or(Some(told.at));
         state.listeners.retain(|l| l.send(told.clone()).is_ok());
         told.seq
+    }
+
+    /// What times are counted from where people read them: the run's begin, and of several cases each one's own.
+    pub fn zero(&self) -> Option<Stamp> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).zero
+    }
+
+    /// The number of the last event that was told.
+    pub fn last(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).seq
     }
 
     /// Ends the stream for all listeners.

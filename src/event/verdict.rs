@@ -55,6 +55,8 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
+    /// There was nothing that it could be about: a demand on kubeadm where none runs.
+    NotApplicable,
     /// Seen to hold.
     Pass,
     /// Listed as known to fail here, and it failed in just that way.

@@ -21,7 +21,7 @@ pub fn joins(wanted: &Joins, record: &Record, window: Window, residues: &Residue
         }
     }
     let fail: BTreeMap<String, &JoinEnd> = match wanted {
-        Joins::Ok(_) => BTreeMap::new(),
+        Joins::Ok(_) | Joins::Oracle => BTreeMap::new(),
         Joins::These(these) => these.iter().map(|(pick, end)| (name_of(pick), end)).collect(),
     };
     let mut verdicts: Vec<Verdict> = fail.keys().filter(|node| !ends.contains_key(node.as_str())).map(|_| Verdict::Undecided).collect();
@@ -49,7 +49,7 @@ pub fn joins(wanted: &Joins, record: &Record, window: Window, residues: &Residue
     Judgement { name: "joins".into(), verdict, wanted: words, saw: saw.join("; "), evidence }
 }
 
-fn left(wanted: Residue, seen: Option<&Result<Residue, String>>) -> (Verdict, String) {
+pub(super) fn left(wanted: Residue, seen: Option<&Result<Residue, String>>) -> (Verdict, String) {
     match seen {
         Some(Ok(seen)) => (if *seen == wanted { Verdict::Pass } else { Verdict::Fail }, seen.as_str().to_owned()),
         Some(Err(why)) => (Verdict::Undecided, format!("not known: {why}")),
@@ -78,6 +78,7 @@ fn one(fails: Option<&str>, ends: &[&KubeadmEnd]) -> (Verdict, String) {
 pub(super) fn describe(wanted: &Joins) -> String {
     match wanted {
         Joins::Ok(_) => "all succeed".into(),
+        Joins::Oracle => "as the oracle predicts".into(),
         Joins::These(these) => {
             let each = these.iter().map(|(node, end)| {
                 format!(
@@ -93,6 +94,8 @@ pub(super) fn describe(wanted: &Joins) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::spec::AllOk;
     use crate::sys::clock::Stamp;
@@ -103,7 +106,14 @@ mod tests {
 
     fn judged(wanted: &Joins, ends: &[(&str, Option<i32>, Option<&str>)]) -> Judgement {
         let mut record = Record::default();
-        let end = |join, s, code, error: Option<&str>| KubeadmEnd { join, at: at(s), code, error: error.map(str::to_owned), seq: s };
+        let end = |join, s, code, error: Option<&str>| KubeadmEnd {
+            join,
+            at: at(s),
+            code,
+            error: error.map(str::to_owned),
+            took: Duration::ZERO,
+            seq: s,
+        };
         // before the step, and no join: neither counts
         record.story.ends.entry("cp-1".into()).or_default().extend([end(true, 1, Some(1), None), end(false, 12, Some(1), None)]);
         for (node, code, error) in ends {
@@ -138,7 +148,7 @@ mod tests {
     #[test]
     fn what_is_left_must_be_just_that_and_must_be_seen() {
         let mut record = Record::default();
-        let end = KubeadmEnd { join: true, at: at(15), code: Some(1), error: Some(FULL.into()), seq: 1 };
+        let end = KubeadmEnd { join: true, at: at(15), code: Some(1), error: Some(FULL.into()), took: Duration::ZERO, seq: 1 };
         record.story.ends.insert("cp-3".into(), vec![end]);
         let wanted = JoinEnd { fails: "too many".into(), residue: Some(Residue::UnnamedLearner) };
         let wanted = Joins::These(vec![(Pick::ControlPlane(3), wanted)]);

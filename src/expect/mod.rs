@@ -1,5 +1,6 @@
 //! Expectations: pure functions from what was demanded and what was seen to a verdict with its reason.
 
+mod foreseen;
 mod invariant;
 mod joins;
 mod leader;
@@ -8,6 +9,7 @@ mod logs;
 mod lost_writes;
 mod members;
 mod nodes;
+mod noise;
 mod order;
 mod promotion;
 mod quorum;
@@ -19,6 +21,7 @@ mod wanted;
 mod window;
 mod write_gap;
 
+pub use foreseen::foreseen;
 pub use invariant::Invariance;
 pub use joins::{Residues, joins};
 pub use leader::leader;

@@ -1,14 +1,14 @@
 //! `promotion`: from a learner's first moment to its vote.
 
-use std::time::Duration;
-
+use super::noise;
 use crate::event::{Judgement, Moment, Verdict};
 use crate::observe::{Life, Noise, Record};
-use crate::spec::{Promotion, PromotionStart};
+use crate::spec::{Compare, Promotion, PromotionStart};
 use crate::sys::clock::{Stamp, human};
 
 /// Judges each member that was announced or promoted between `from` and `to`. Each moment may have come as much earlier as the looks are apart;
-/// where that could change the verdict it is undecided. So it is where there is too much noise to tell times.
+/// where that could change the verdict it is undecided. Looks that fell out are in that distance; a disk that was slow may be
+/// why something took long.
 pub fn promotion(wanted: &Promotion, record: &Record, from: Stamp, to: Stamp) -> Vec<Judgement> {
     let within = |at: Stamp| from <= at && at <= to;
     let seen = |life: &Life, moment| life.sight(moment).is_some_and(|sight| within(sight.at));
@@ -43,18 +43,10 @@ fn one(wanted: &Promotion, words: &str, life: &Life, to: Stamp, noise: Option<&N
     let evidence = vec![start.seq, end.seq];
     // The start may have been earlier than seen, which makes it longer; so may the end, which makes it shorter.
     let (least, most) = (took.saturating_sub(end.unsure), took + start.unsure);
-    let hold = |d: Duration| wanted.min.is_none_or(|min| d >= min.0) && wanted.max.is_none_or(|max| d <= max.0);
-    let outside = wanted.min.is_some_and(|min| most < min.0) || wanted.max.is_some_and(|max| least > max.0);
-    let verdict = match (outside, hold(least) && hold(most)) {
-        (true, _) => Verdict::Fail,
-        (false, true) => Verdict::Pass,
-        (false, false) => Verdict::Undecided,
-    };
+    let bounds = Compare { equals: None, min: wanted.min, max: wanted.max };
+    let verdict = noise::bound(&bounds, (least, most), noise.is_some_and(|noise| noise.slow_disk));
     let saw = format!("{} ({} to {})", human(took), human(least), human(most));
-    match noise {
-        Some(noise) => judgement(Verdict::Undecided, format!("{saw}; but {noise}"), evidence),
-        None => judgement(verdict, saw, evidence),
-    }
+    judgement(verdict, noise::beside(saw, verdict, noise), evidence)
 }
 
 pub(super) fn describe(wanted: &Promotion) -> String {
@@ -69,6 +61,8 @@ pub(super) fn describe(wanted: &Promotion) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::event::{EtcdSample, Member, MemberId};
     use crate::spec::Span;
@@ -109,13 +103,33 @@ mod tests {
     }
 
     #[test]
-    fn is_undecided_where_nobody_could_look_in_time() {
-        let mut noisy = record(Some(4_000), 100);
-        let looks = EtcdSample { seen: at(3_000), members: None, status: None, error: None, gap_ms: None, looks: 1, missed: 9 };
-        noisy.measures.looked("cp-1", &looks);
-        let (verdict, saw) = verdict(&noisy, 0, 5);
-        assert_eq!(verdict, Verdict::Undecided);
-        assert!(saw.ends_with("but 9 of 13 looks at etcd on cp-1 could not be made in time"), "{saw}");
+    fn looks_that_fell_out_make_it_undecided_only_where_they_could_change_it() {
+        // looks were 2 s apart: it took 1 to 5 s
+        let noisy = |gap| {
+            let mut noisy = record(Some(4_000), gap);
+            let looks = EtcdSample { seen: at(3_000), members: None, status: None, error: None, gap_ms: None, looks: 1, missed: 9 };
+            noisy.measures.looked("cp-1", &looks);
+            noisy
+        };
+        let words = "9 of 13 looks at etcd on cp-1 could not be made in time";
+        assert_eq!(verdict(&noisy(2_000), 0, 4), (Verdict::Undecided, format!("3.0s (1.0s to 5.0s); but {words}")));
+        assert_eq!(verdict(&noisy(2_000), 0, 5), (Verdict::Pass, format!("3.0s (1.0s to 5.0s); that {words} changes nothing")));
+        assert_eq!(verdict(&noisy(100), 0, 2).0, Verdict::Fail, "at the best it was too long");
+    }
+
+    #[test]
+    fn a_slow_disk_explains_a_long_time_and_no_short_one() {
+        let mut slow = record(Some(4_000), 100);
+        let metrics = crate::event::EtcdMetrics { fsync_p99: Some(0.512), ..Default::default() };
+        slow.measures.metrics("cp-1", at(0), &metrics);
+        let wanted = |max| {
+            let max = Some(Span(Duration::from_secs(max)));
+            let wanted = Promotion { from: PromotionStart::Announced, min: None, max, when: None };
+            promotion(&wanted, &slow, at(500), at(60_000)).remove(0)
+        };
+        assert_eq!(wanted(30).verdict, Verdict::Pass, "far below");
+        assert_eq!(wanted(2).verdict, Verdict::Undecided);
+        assert!(wanted(2).saw.contains("; but the disk was slow"), "{}", wanted(2).saw);
     }
 
     #[test]

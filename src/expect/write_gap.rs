@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::noise;
 use super::quorum::{SecondVote, downtimes, second_votes};
 use super::window::Window;
 use crate::event::{Judgement, Verdict};
@@ -59,14 +60,11 @@ pub fn write_gap(wanted: &WriteGap, record: &Record, window: Window) -> Vec<Judg
     let judged = all.into_iter().filter_map(|(name, kind, bounds)| {
         let bounds = bounds?;
         let own = gaps.as_ref().map(|gaps| gaps.get(&kind).map_or(&[][..], Vec::as_slice));
-        let (mut verdict, mut saw, evidence) = match own {
+        let (verdict, saw, evidence) = match own {
             Err(why) => (Verdict::Undecided, why.clone(), Vec::new()),
-            Ok(own) => one(kind, bounds, own, record, (from, to), &seconds),
+            Ok(own) => one(kind, bounds, own, record, (from, to), &seconds, noise.is_some()),
         };
-        if let Some(noise) = &noise {
-            verdict = Verdict::Undecided;
-            saw = format!("{saw}; but {noise}");
-        }
+        let saw = noise::beside(saw, verdict, noise.as_ref());
         Some(Judgement { name: name.into(), verdict, wanted: bounds.to_string(), saw, evidence })
     });
     judged.collect()
@@ -79,6 +77,7 @@ fn one(
     record: &Record,
     (from, to): (Stamp, Stamp),
     seconds: &[SecondVote],
+    busy: bool,
 ) -> (Verdict, String, Vec<u64>) {
     match kind {
         Kind::OneToTwo if seconds.is_empty() => return (Verdict::Undecided, "no second voter was seen to get its vote".into(), Vec::new()),
@@ -92,27 +91,14 @@ fn one(
     // what got coarser is told apart down to this
     let coarse = record.history.coarse.filter(|(until, _)| *until > from).map_or(Duration::ZERO, |(_, fine)| fine);
     let (least, most) = (surest.least, longest.most().max(coarse));
-    let above = |max: Span| (least > max.0, most <= max.0);
-    let below = |min: Span| (most < min.0, least >= min.0);
-    let (fails, holds) = match (bounds.equals, bounds.min, bounds.max) {
-        (Some(just), ..) => (least > just.0 || most < just.0, least == just.0 && most == just.0),
-        (None, min, max) => {
-            let (max, min) = (max.map_or((false, true), above), min.map_or((false, true), below));
-            (max.0 || min.0, max.1 && min.1)
-        }
-    };
-    let verdict = match (fails, holds) {
-        (true, _) => Verdict::Fail,
-        (false, true) => Verdict::Pass,
-        (false, false) => Verdict::Undecided,
-    };
+    let verdict = noise::bound(&bounds, (least, most), busy);
     let shown = if verdict == Verdict::Fail { surest } else { longest };
     let saw = format!(
         "{} ({} to {}) until {}; {}",
         human(shown.most()),
         human(shown.least),
         human(shown.most()),
-        shown.to.wall.strftime("%H:%M:%S%.3f"),
+        record.time(shown.to),
         clients(record, from, to)
     );
     (verdict, saw, shown.evidence.clone())
@@ -321,7 +307,7 @@ mod tests {
         let broken = record(&calls(3_000), 100);
         let (verdict_of, saw) = judged(&most(2_000), &broken).remove(0);
         assert_eq!(verdict_of, Verdict::Fail);
-        assert!(saw.starts_with("3.1s (3.0s to 3.1s) until 00:00:00.000; "), "{saw}");
+        assert!(saw.starts_with("3.1s (3.0s to 3.1s) until 13.0s; "), "{saw}");
         assert!(saw.contains("writer cp-1: 30 of unknown end (no answer in time), writer cp-2: 30 of unknown end"), "{saw}");
         assert_eq!(verdict(&most(3_200), &broken), Verdict::Pass);
         assert_eq!(verdict(&most(3_065), &broken), Verdict::Undecided, "between what was and what may have been");

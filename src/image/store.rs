@@ -12,7 +12,7 @@ use super::engine::{self, Litter};
 use super::error::ImageError;
 use super::layer::{Layer, LayerWriter, Packing};
 use super::rootfs::blocking;
-use crate::runtime::{Archive, ContainerSpec};
+use crate::runtime::{Archive, ContainerSpec, Tar};
 use crate::sys::wait::{Look, Patience, wait};
 
 /// Where the store is in a node image: outside `/var`, which each node has as a volume of its own.
@@ -92,9 +92,9 @@ async fn import(job: &Job<'_>, container: &str, image: Component, created: &str,
     let (file, arch, created, what) = (path.to_owned(), job.plan.arch.clone(), created.to_owned(), image.name.clone());
     let files = blocking(op, move || {
         components::write(&image, &arch, &created, &file)?;
-        let pack = || -> io::Result<Vec<u8>> {
+        let pack = || -> io::Result<Tar> {
             let mut files = Archive::default();
-            files.file("/var/lib/image.tar", 0o600, &std::fs::read(&file)?)?;
+            files.copy("/var/lib/image.tar", 0o600, &file)?;
             std::fs::remove_file(&file)?;
             files.finish()
         };
@@ -184,7 +184,7 @@ mod tests {
             from.file(path, 0o755, path.as_bytes()).expect("added");
         }
         let tar = dir.path().join("from.tar");
-        std::fs::write(&tar, from.finish().expect("finished")).expect("written");
+        std::fs::write(&tar, from.finish().and_then(Tar::read).expect("finished")).expect("written");
         let layer = repack(&tar, &dir.path().join("store.tar")).expect("repacked");
         let mut archive = tar::Archive::new(File::open(layer.file).expect("there"));
         let paths: Vec<String> =

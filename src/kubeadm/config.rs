@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::policy::Policy;
 use super::wishes::Wishes;
+use crate::cluster::Settings;
 use crate::node::path;
 
 /// Preflight errors that a container cannot avoid, named one by one.
@@ -28,6 +29,8 @@ pub struct Shared {
     pub kubernetes: String,
     /// Tag of etcd's image, `3.6.16-0`; kubeadm's own choice when not said.
     pub etcd_tag: Option<String>,
+    /// What the file says of kubeadm itself.
+    pub settings: Settings,
     /// The cluster's name.
     pub name: String,
     /// `IP:PORT` of the load balancer or the first control plane.
@@ -47,7 +50,7 @@ pub struct Shared {
 /// The documents for `kubeadm init` on a node.
 ///
 /// # Errors
-/// None in practice: the documents are made here.
+/// A limit that this kubeadm does not know.
 pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> Result<String, String> {
     let api = policy.config_api();
     let mut cluster = json!({
@@ -62,12 +65,16 @@ pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> 
         "controllerManager": {"extraArgs": args(policy, &[("allocate-node-cidrs", "false")])},
     });
     if let Some(tag) = &shared.etcd_tag {
-        cluster["etcd"] = json!({"local": {"imageTag": tag}});
+        cluster["etcd"]["local"]["imageTag"] = json!(tag);
+    }
+    if !shared.settings.etcd_args.is_empty() {
+        let all: Vec<(&str, &str)> = shared.settings.etcd_args.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        cluster["etcd"]["local"]["extraArgs"] = args(policy, &all);
     }
     if let Some(url) = &shared.external_etcd {
         cluster["etcd"] = json!({"external": {"endpoints": [url]}});
     }
-    let init = json!({
+    let mut init = json!({
         "apiVersion": api,
         "kind": "InitConfiguration",
         "bootstrapTokens": [{"token": shared.token}],
@@ -75,6 +82,7 @@ pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> 
         "localAPIEndpoint": {"advertiseAddress": address, "bindPort": path::API_PORT},
         "nodeRegistration": registration(policy, node, address),
     });
+    limits(&mut init, shared, policy)?;
     let mut kubelet = json!({
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -102,7 +110,7 @@ pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> 
 /// The document for `kubeadm join` on a node.
 ///
 /// # Errors
-/// None in practice.
+/// A limit that this kubeadm does not know.
 pub fn join(
     shared: &Shared,
     policy: &Policy,
@@ -123,6 +131,7 @@ pub fn join(
             "localAPIEndpoint": {"advertiseAddress": address, "bindPort": path::API_PORT},
         });
     }
+    limits(&mut join, shared, policy)?;
     let mut all = [join];
     shared.wishes.change(&mut all);
     documents(&all)
@@ -156,6 +165,17 @@ pub fn upgrade(shared: &Shared, policy: &Policy, version: &str) -> Result<String
     })];
     shared.wishes.change(&mut all);
     documents(&all)
+}
+
+fn limits(document: &mut Value, shared: &Shared, policy: &Policy) -> Result<(), String> {
+    let call = shared.settings.etcd_api_call.map(|limit| ("etcdAPICall", limit));
+    for (name, limit) in call.into_iter().chain(shared.settings.limits.iter().copied()) {
+        if !policy.knows_timeouts() {
+            return Err("this kubeadm cannot be told timeouts: take Kubernetes 1.31 or newer".into());
+        }
+        document["timeouts"][name] = json!(format!("{}ms", limit.as_millis()));
+    }
+    Ok(())
 }
 
 /// The pin of a CA as `caCertHashes` wants it: SHA-256 over the public key's DER form.
@@ -203,6 +223,7 @@ mod tests {
         Shared {
             kubernetes: "v1.36.3".into(),
             etcd_tag: Some("3.6.16-0".into()),
+            settings: Settings::default(),
             name: "joinder".into(),
             endpoint: "10.213.0.2:6443".into(),
             token: "abcdef.0123456789abcdef".into(),
@@ -216,6 +237,25 @@ mod tests {
     #[test]
     fn preflight_is_never_switched_off_as_a_whole() {
         assert!(!IGNORED_PREFLIGHT.iter().any(|e| e.eq_ignore_ascii_case("all")));
+    }
+
+    #[test]
+    fn what_the_file_says_of_kubeadm_is_written_where_kubeadm_looks_for_it() {
+        let settings = Settings {
+            etcd_api_call: Some(std::time::Duration::from_secs(20)),
+            limits: vec![("discovery", std::time::Duration::from_mins(1))],
+            etcd_args: vec![("max-learners".into(), "3".into())],
+        };
+        let shared = Shared { settings, ..shared() };
+        let address = Ipv4Addr::new(10, 213, 0, 11);
+        let policy = Policy::of("v1.36.3").expect("a version");
+        let text = init(&shared, &policy, "cp-1", address).expect("made");
+        assert!(text.contains("    extraArgs:\n") && text.contains("name: max-learners"), "{text}");
+        assert!(text.contains("timeouts:\n") && text.contains("  etcdAPICall: 20000ms"), "{text}");
+        let text = join(&shared, &policy, "cp-2", address, true, &json!({})).expect("made");
+        assert!(text.contains("  etcdAPICall: 20000ms") && text.contains("  discovery: 60000ms"), "{text}");
+        let old = Policy::of("v1.30.0").expect("a version");
+        assert!(join(&shared, &old, "cp-2", address, true, &json!({})).is_err_and(|why| why.contains("1.31")));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod advice;
 pub mod config;
 pub mod discovery;
 pub mod marks;
+pub mod oracle;
 pub mod output;
 pub mod phases;
 pub mod policy;

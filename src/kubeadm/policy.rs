@@ -59,6 +59,11 @@ impl Policy {
         self.v1beta4()
     }
 
+    /// v1beta4 has kubeadm's own limits.
+    pub fn knows_timeouts(&self) -> bool {
+        self.at_least(31)
+    }
+
     /// From 1.35 on the kubelet refuses to start on cgroup v1 unless told not to; the setting is known since 1.31.
     pub fn knows_fail_cgroup_v1(&self) -> bool {
         self.at_least(31)
@@ -133,6 +138,11 @@ impl EtcdPolicy {
             (3.., _) => true,
         };
         if counts_quorum && voters > 1 { voters.div_ceil(2) + 1 } else { voters }
+    }
+
+    /// Does a member list need a quorum? Since 3.5; before, each member tells its own.
+    pub fn lists_by_quorum(&self) -> bool {
+        self.version.major > 3 || self.version.minor >= 5
     }
 
     /// Can the number of learners be set (`--max-learners`, since 3.6)? One before.

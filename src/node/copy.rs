@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::boot::{Node, NodeError};
+use super::boot::{Node, NodeError, Role};
 use super::pack::{pack, unpack};
 use super::path;
 use crate::sys::random;
@@ -55,7 +55,7 @@ impl Node {
             let (stage, name) = (stage.clone(), name.clone());
             aside(move || pack(&whole, &stage, &name)).await.map_err(told)?
         };
-        self.runtime.put(&self.name, tar).await?;
+        self.runtime.put(&self.name, tar.into()).await?;
         self.script(PLACE, &[&stage, &name, to], LIMIT).await?;
         Ok(left_out)
     }
@@ -70,7 +70,11 @@ impl Node {
         let told = |source| NodeError::Here { file: to.display().to_string(), source };
         let target = target(from, to).map_err(told)?;
         let stage = format!("{}/{}", path::COPY, random::word(8).map_err(files)?);
-        let seen = self.script(FETCH, &[from, &stage], LIMIT).await?;
+        let seen = match self.role {
+            // no shell, and nothing is mounted where files are looked for
+            Role::Etcd => from.to_owned(),
+            Role::ControlPlane | Role::Worker => self.script(FETCH, &[from, &stage], LIMIT).await?,
+        };
         let seen = seen.trim_end_matches('\n');
         let mut tar = tempfile::tempfile().map_err(files)?;
         let got = self.runtime.get(&self.name, seen, &mut tar).await;

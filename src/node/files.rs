@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::path;
 use crate::agent;
-use crate::runtime::Archive;
+use crate::runtime::{Archive, Tar};
 
 /// Binaries that replace the usual ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) fn archive(
     others: &[(u8, Ipv4Addr)],
     overrides: &Overrides,
     files: &[NodeFile],
-) -> io::Result<Vec<u8>> {
+) -> io::Result<Tar> {
     let mut archive = begin(overrides, files)?;
     // Pods must not inherit the engine's 127.0.0.11: CoreDNS would forward to itself and stop with "Loop detected".
     archive.file(path::RESOLV, 0o644, format!("nameserver {gateway}\n").as_bytes())?;
@@ -54,7 +54,7 @@ pub(super) fn archive(
 }
 
 /// The archive for a node with etcd alone, where there is no system that needs files.
-pub(super) fn archive_of_etcd(overrides: &Overrides, files: &[NodeFile]) -> io::Result<Vec<u8>> {
+pub(super) fn archive_of_etcd(overrides: &Overrides, files: &[NodeFile]) -> io::Result<Tar> {
     let mut archive = begin(overrides, files)?;
     replace(&mut archive, overrides.etcd.as_deref(), path::ETCD_PROGRAM)?;
     archive.finish()
@@ -64,7 +64,7 @@ fn begin(overrides: &Overrides, files: &[NodeFile]) -> io::Result<Archive> {
     let mut archive = Archive::default();
     // The running program, whichever way it was called: it is linked statically.
     let joinder = overrides.joinder.as_deref().unwrap_or(Path::new("/proc/self/exe"));
-    archive.file(agent::PATH, 0o755, &std::fs::read(joinder)?)?;
+    archive.copy(agent::PATH, 0o755, joinder)?;
     for (path, mode, bytes) in files {
         archive.file(path, *mode, bytes)?;
     }
@@ -73,8 +73,7 @@ fn begin(overrides: &Overrides, files: &[NodeFile]) -> io::Result<Archive> {
 
 fn replace(archive: &mut Archive, from: Option<&Path>, to: &str) -> io::Result<()> {
     let Some(from) = from else { return Ok(()) };
-    let bytes = std::fs::read(from).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))?;
-    archive.file(to, 0o755, &bytes).map(drop)
+    archive.copy(to, 0o755, from).map(drop)
 }
 
 /// Puts the user's etcd into the unpacked layers that hold one, in our images and in kind's.

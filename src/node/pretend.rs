@@ -17,7 +17,9 @@ use tokio::task::JoinSet;
 
 use crate::agent;
 use crate::runtime::api::Pipe;
-use crate::runtime::{Archive, Container, ContainerSpec, Engine, Exec, Image, Network, NetworkSpec, Runtime, RuntimeError, Volume};
+use crate::runtime::{
+    Archive, Container, ContainerSpec, Engine, Exec, Fault, Image, Network, NetworkSpec, Runtime, RuntimeError, Tar, Volume,
+};
 
 type Result<T> = std::result::Result<T, RuntimeError>;
 
@@ -61,6 +63,10 @@ fn files(tar: &[u8]) -> Vec<(String, Vec<u8>)> {
         }
     }
     files
+}
+
+fn unread(target: &str, error: &std::io::Error) -> RuntimeError {
+    RuntimeError { op: "read", target: target.to_owned(), said: error.to_string(), fault: Fault::Other }
 }
 
 /// What is shown of a file: kubeadm's documents whole, of others how long they are.
@@ -125,7 +131,8 @@ impl Runtime for Pretend {
         self.real.logs(name, lines).await
     }
 
-    async fn put(&self, name: &str, tar: Vec<u8>) -> Result<()> {
+    async fn put(&self, name: &str, tar: Tar) -> Result<()> {
+        let tar = tar.read().map_err(|e| unread(name, &e))?;
         for (path, bytes) in files(&tar) {
             self.would(&format!("{name}: write {path}{}", shown(&path, &bytes)));
             self.written.lock().unwrap_or_else(PoisonError::into_inner).insert((name.to_owned(), path), bytes);
@@ -138,13 +145,8 @@ impl Runtime for Pretend {
         let Some(bytes) = kept else { return self.real.get(name, path, to).await };
         let mut archive = Archive::default();
         let packed = archive.file(path, 0o600, &bytes).map(drop).and_then(|()| archive.finish());
-        let written = packed.and_then(|tar| to.write_all(&tar).map(|()| tar.len() as u64));
-        written.map_err(|e| RuntimeError {
-            op: "read",
-            target: format!("{name}:{path}"),
-            said: e.to_string(),
-            fault: crate::runtime::Fault::Other,
-        })
+        let written = packed.and_then(Tar::read).and_then(|tar| to.write_all(&tar).map(|()| tar.len() as u64));
+        written.map_err(|e| unread(&format!("{name}:{path}"), &e))
     }
 
     /// Only agents are started: they are the way to run something in a node.

@@ -32,10 +32,14 @@ echo "version $(kubeadm version -o short)""#;
 /// May the next control plane join now, by what is seen and the versions that run? `absent` are control planes whose containers do
 /// not run, each with its state.
 pub async fn advice(nodes: &[Arc<Node>], absent: &[(String, String)], observer: &Observer) -> Advice {
+    advise(&seen(nodes, absent, observer).await)
+}
+
+/// What a join would meet.
+pub(super) async fn seen(nodes: &[Arc<Node>], absent: &[(String, String)], observer: &Observer) -> Situation {
     let control_planes: Vec<&Arc<Node>> = nodes.iter().filter(|node| node.role == Role::ControlPlane).collect();
     let (settled, facts) = tokio::join!(settled(&control_planes), join_all(control_planes.iter().map(|node| facts(node))));
-    let seen = observer.look(|record| situation(record, Stamp::now(), &control_planes, absent, settled, &facts));
-    advise(&seen)
+    observer.look(|record| situation(record, Stamp::now(), &control_planes, absent, settled, &facts))
 }
 
 /// What one node says of itself.

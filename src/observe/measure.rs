@@ -67,11 +67,15 @@ pub struct Latest {
 
 /// Why times say nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noise(String);
+pub struct Noise {
+    words: String,
+    /// May the disk be why something took long? Else only looks fell out.
+    pub slow_disk: bool,
+}
 
 impl fmt::Display for Noise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.words)
     }
 }
 
@@ -149,16 +153,19 @@ impl Measures {
 
     /// Why times seen from `from` to `to` say nothing, if that is so: looks that fell out meanwhile, or a disk that was slow before.
     pub fn noise(&self, from: Stamp, to: Stamp) -> Option<Noise> {
-        for (node, (_, _, made, late)) in &self.looks {
+        let missed = self.looks.iter().find_map(|(node, (_, _, made, late))| {
             let (made, late) = (made.grown(from, to).unwrap_or(0), late.grown(from, to).unwrap_or(0));
-            if late * MISSED.1 > (made + late) * MISSED.0 {
-                return Some(Noise(format!("{late} of {} looks at etcd on {node} could not be made in time", made + late)));
-            }
-        }
+            let many = late * MISSED.1 > (made + late) * MISSED.0;
+            many.then(|| format!("{late} of {} looks at etcd on {node} could not be made in time", made + late))
+        });
         let fsyncs = self.all.iter().filter(|((_, _, measure), _)| *measure == Measure::FsyncP99);
         let slow = fsyncs.filter_map(|((node, ..), series)| Some((node, Duration::from_micros(series.before(from)?))));
-        let (node, p99) = slow.max_by_key(|(_, p99)| *p99).filter(|(_, p99)| *p99 > SLOW)?;
-        Some(Noise(format!("the disk was slow before anything was done: 99 % of etcd's fsyncs on {node} took up to {}", human(p99))))
+        let slow = slow.max_by_key(|(_, p99)| *p99).filter(|(_, p99)| *p99 > SLOW);
+        let slow_disk = slow.is_some();
+        let disk =
+            |(node, p99)| format!("the disk was slow before anything was done: 99 % of etcd's fsyncs on {node} took up to {}", human(p99));
+        let words: Vec<String> = missed.into_iter().chain(slow.map(disk)).collect();
+        (!words.is_empty()).then(|| Noise { words: words.join(", and "), slow_disk })
     }
 
     fn push(&mut self, node: &str, component: &str, measure: Measure, seen: Stamp, value: u64) {

@@ -3,6 +3,7 @@
 mod advice;
 mod clients;
 mod data;
+mod foresight;
 mod history;
 mod measure;
 mod observer;
@@ -17,6 +18,7 @@ mod timeline;
 
 pub use advice::advice;
 pub use clients::Pace;
+pub use foresight::{Foresight, Limits, foresee};
 pub use history::{Acked, History, Numbered, Probe, Register, RegisterCall, Trouble};
 pub use measure::{Latest, Measure, Measures, Noise};
 pub use observer::Observer;

@@ -43,21 +43,25 @@ pub struct Observer {
     each: BTreeMap<String, CancellationToken>,
     /// What joinder's own clients share, once they call.
     clients: Option<Shared>,
+    /// The number of the last event that is in the record.
+    heard: watch::Receiver<u64>,
 }
 
 impl Observer {
     /// Watches these nodes and their etcd members, whether they run yet or not.
     pub fn start<'a>(nodes: impl IntoIterator<Item = &'a Arc<Node>>, events: &Bus) -> Self {
+        let (hears, heard) = watch::channel(0);
         let mut this = Self {
-            record: Arc::default(),
+            record: Arc::new(Mutex::new(Record::since(events.zero()))),
             samplers: JoinSet::new(),
             events: events.clone(),
             stop: CancellationToken::new(),
             each: BTreeMap::new(),
             nodes: Watched::default(),
             clients: None,
+            heard,
         };
-        this.samplers.spawn(listen(events.subscribe(), events.clone(), this.record.clone(), this.stop.clone()));
+        this.samplers.spawn(listen(events.subscribe(), events.clone(), this.record.clone(), hears, this.stop.clone()));
         nodes.into_iter().for_each(|node| this.add(node));
         this.samplers.spawn(compare(this.nodes.clone(), this.events.clone(), this.record.clone(), this.stop.clone()));
         this
@@ -136,6 +140,13 @@ impl Observer {
         self.locked(|record| record.clone())
     }
 
+    /// Waits until all that was told before this call is in the record.
+    pub async fn caught_up(&self) {
+        let last = self.events.last();
+        // the listener's end: what it has not heard it never will
+        let _ = self.heard.clone().wait_for(|heard| *heard >= last).await;
+    }
+
     /// Looks at what was seen so far, without a copy.
     pub fn look<T>(&self, at: impl FnOnce(&Record) -> T) -> T {
         self.locked(|record| at(record))
@@ -182,7 +193,13 @@ async fn compare(nodes: Watched, events: Bus, record: Arc<Mutex<Record>>, stop: 
 }
 
 /// Hears all that is told, and tells of each join where its time went.
-async fn listen(mut told: UnboundedReceiver<Told>, events: Bus, record: Arc<Mutex<Record>>, stop: CancellationToken) {
+async fn listen(
+    mut told: UnboundedReceiver<Told>,
+    events: Bus,
+    record: Arc<Mutex<Record>>,
+    hears: watch::Sender<u64>,
+    stop: CancellationToken,
+) {
     let mut timeline = Timeline::default();
     let mut hear = |told: Told| {
         let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,9 +215,11 @@ async fn listen(mut told: UnboundedReceiver<Told>, events: Bus, record: Arc<Mute
             () = stop.cancelled() => None,
         };
         let Some(heard) = heard else { break };
+        let seq = heard.seq;
         if let Some(explained) = hear(heard) {
             explain(&explained, &events, &record);
         }
+        hears.send_replace(seq);
     }
     for explained in timeline.rest() {
         explain(&explained, &events, &record);

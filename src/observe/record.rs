@@ -77,6 +77,8 @@ pub struct Down {
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
+    /// What times are counted from where people read them.
+    zero: Option<Stamp>,
     /// Each member that was ever seen.
     pub lives: BTreeMap<MemberId, Life>,
     /// What was used, and how well anybody looked.
@@ -115,6 +117,11 @@ pub struct Since {
 }
 
 impl Record {
+    /// An empty one, with what times are counted from.
+    pub fn since(zero: Option<Stamp>) -> Self {
+        Self { zero, ..Self::default() }
+    }
+
     /// Adds a sample, told as event `seq`. Returns the moments that it is the first to show.
     pub fn sample(&mut self, seq: u64, node: &str, sample: &EtcdSample) -> Vec<(MemberId, String, Moment)> {
         self.measures.looked(node, sample);
@@ -236,6 +243,11 @@ impl Record {
         self.lives.get(&led.leader).map(|life| life.name.clone()).filter(|name| !name.is_empty())
     }
 
+    /// A moment as people read it: `17.4s`.
+    pub fn time(&self, at: Stamp) -> String {
+        format!("{:.1}s", at.since(self.zero.unwrap_or(Stamp { mono: 0, ..at })).as_secs_f64())
+    }
+
     /// Is there a member that learns?
     pub fn learning(&self) -> bool {
         let has = |life: &Life, moment| life.moments.contains_key(&moment);
@@ -335,6 +347,11 @@ impl Record {
     pub fn says_who_leads(&self) -> bool {
         let status = |sample: &EtcdSample| sample.status.as_ref().is_some_and(|own| own.leader != MemberId(0));
         self.last.iter().any(|(node, sample)| !self.lost.contains_key(node) && status(sample))
+    }
+
+    /// What each node's member said last, however long ago.
+    pub fn last_words(&self) -> &BTreeMap<String, MemberStatus> {
+        &self.own
     }
 
     /// Why nobody can look into a node, if that is so.

@@ -1,6 +1,7 @@
 //! What kubeadm said and did in each node, when what came to be, and where the joins' time went.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use super::passage::Stretch;
 use crate::event::{Event, Notice, Told};
@@ -50,6 +51,8 @@ pub struct KubeadmEnd {
     pub code: Option<i32>,
     /// Its own error line.
     pub error: Option<String>,
+    /// How long it ran.
+    pub took: Duration,
     /// Number of the event.
     pub seq: u64,
 }
@@ -83,9 +86,9 @@ impl Story {
             }
             lines.push_back((*seen, line.clone()));
         }
-        if let Event::KubeadmFinished { node, code, error, .. } = &told.event {
+        if let Event::KubeadmFinished { node, code, error, took, .. } = &told.event {
             let join = self.running.get(node).copied().unwrap_or(false);
-            let end = KubeadmEnd { join, at: told.at, code: *code, error: error.clone(), seq: told.seq };
+            let end = KubeadmEnd { join, at: told.at, code: *code, error: error.clone(), took: *took, seq: told.seq };
             self.ends.entry(node.clone()).or_default().push(end);
             self.milestone(node, Step::KubeadmFinished, told.at, told.seq);
         }
@@ -94,6 +97,12 @@ impl Story {
         {
             self.milestone(node, step, *seen, told.seq);
         }
+    }
+
+    /// Did the last `kubeadm join` in this node fail?
+    pub fn join_failed(&self, node: &str) -> bool {
+        let last = self.ends.get(node).and_then(|ends| ends.iter().rev().find(|end| end.join));
+        last.is_some_and(|end| end.code != Some(0))
     }
 
     /// Adds a stretch that was told as event `seq`.

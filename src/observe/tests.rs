@@ -127,3 +127,20 @@ fn clocks_that_jump_and_members_of_anywhere_break_nothing() {
     }
     assert!(!record.lives.is_empty());
 }
+
+#[tokio::test]
+async fn whoever_waits_for_it_finds_all_that_was_told_in_the_record() {
+    let events = crate::event::Bus::new();
+    let observer = Observer::start([], &events);
+    events.tell(Event::KubeadmStarted { node: "cp-2".into(), argv: vec!["kubeadm".into(), "join".into()] });
+    events.tell(Event::KubeadmFinished {
+        node: "cp-2".into(),
+        code: Some(1),
+        phase: None,
+        error: Some("why".into()),
+        took: std::time::Duration::ZERO,
+    });
+    observer.caught_up().await;
+    assert_eq!(observer.record().story.ends.get("cp-2").map(Vec::len), Some(1));
+    observer.stop().await;
+}

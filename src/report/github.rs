@@ -79,7 +79,7 @@ fn problems(task: &Task) -> Vec<Problem> {
         let level = match j.verdict {
             Verdict::Fail if !task.forgiven() => "error",
             Verdict::Undecided => "warning",
-            Verdict::Fail | Verdict::Known | Verdict::Pass => continue,
+            Verdict::Fail | Verdict::Known | Verdict::Pass | Verdict::NotApplicable => continue,
         };
         let mut text = format!("wanted {}; saw {}", j.wanted, j.saw);
         text.extend(seen.lines().flat_map(|sample| ["\n".to_owned(), sample]));

@@ -31,9 +31,8 @@ use crate::sys::clock::{Stamp, human};
 /// The file's name.
 pub(super) const FILE: &str = "junit_runner.xml";
 
-/// kinder's class for all testcases, where a run has one case. With several the case's name is in its place: readers take two
-/// testcases of one class and name for the same.
-pub(super) const CLASS: &str = "kinder.test.workflow";
+/// The class of what belongs to no case. A case's own is its name: readers take two testcases of one class and name for the same.
+const CLASS: &str = "joinder";
 
 struct Testcase {
     name: String,
@@ -101,7 +100,7 @@ pub(super) fn xml(case: &Case, now: Stamp) -> io::Result<Vec<u8>> {
             testcase.name = format!("{} ({same})", testcase.name);
         }
     }
-    let class = if case.of > 1 { one_line(&case.name) } else { CLASS.to_owned() };
+    let class = one_line(&case.name);
     let mut properties = vec![("kubernetes", case.kubernetes.as_str()), ("etcd", &case.etcd), ("image", &case.image)];
     let repeat = case.repeat();
     properties.extend(repeat.map(|command| ("repeat", command)));
@@ -161,6 +160,7 @@ fn of_verdict(task_name: &str, seen: &Seen, task: &Task, case: &Case) -> Testcas
     let text = std::iter::once(format!("wanted {}; saw {}", j.wanted, j.saw)).chain(seen.lines()).collect::<Vec<_>>().join("\n");
     let (result, out) = match j.verdict {
         Verdict::Pass => (Ending::Passed, None),
+        Verdict::NotApplicable => (Ending::Skipped(format!("not applicable: {}", j.saw)), None),
         Verdict::Known => (Ending::Skipped(known_words(seen)), None),
         Verdict::Undecided => (Ending::Error(format!("undecided: {text}")), None),
         Verdict::Fail if task.forgiven() => (Ending::Passed, Some(format!("failed, which is ignored: {text}"))),
@@ -180,6 +180,7 @@ fn of_invariant(seen: &Seen) -> Testcase {
         Verdict::Pass => Ending::Passed,
         Verdict::Known => Ending::Skipped(known_words(seen)),
         Verdict::Undecided => Ending::Skipped(format!("not seen: {}", j.saw)),
+        Verdict::NotApplicable => Ending::Skipped(format!("not applicable: {}", j.saw)),
         Verdict::Fail => Ending::Failure(text),
     };
     Testcase { name: format!("{INVARIANTS} / {}", one_line(&j.name)), took: Duration::ZERO, result, out: None }

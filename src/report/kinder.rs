@@ -8,7 +8,7 @@ use std::time::Duration;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event as Xml};
 
-use super::junit::{CLASS, seconds};
+use super::junit::seconds;
 use super::logs::rule;
 use super::model::{Case, State, Task};
 use super::names;
@@ -16,6 +16,8 @@ use super::tone::{one_line, plain};
 use crate::event::Outcome;
 use crate::sys::clock::Stamp;
 
+/// kinder's class for all testcases.
+const CLASS: &str = "kinder.test.workflow";
 /// The version of kinder's language.
 const VERSION: u32 = 1;
 

@@ -38,7 +38,7 @@ pub use jsonl::{ArtifactError, Artifacts};
 pub use line::{Verbosity, plain_words as words};
 pub use mode::harmless;
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
-pub use screen::Screen;
+pub use screen::{Screen, reader_gone};
 pub use summary::Summary;
 pub use tone::plain;
 pub use unlucky::{Unlucky, unlucky};

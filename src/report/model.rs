@@ -102,7 +102,7 @@ pub(super) enum State {
 pub(super) struct Seen {
     pub(super) judgement: Judgement,
     pub(super) shown: Vec<Shown>,
-    /// When the run began.
+    /// What its samples' times are counted from.
     began: Stamp,
 }
 
@@ -150,7 +150,8 @@ impl Run {
     pub(super) fn hear(&mut self, told: &Told) -> Option<usize> {
         let began = *self.began.get_or_insert(told.at);
         if let Some(case) = &mut self.case {
-            case.hear(told, began);
+            // as on its page, and in the verdicts' own words (event/bus.rs)
+            case.hear(told, if case.of > 1 { case.began } else { began });
         }
         match &told.event {
             Event::CaseStarted { .. } => {

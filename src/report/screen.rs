@@ -1,6 +1,11 @@
 //! Where a cluster that is watched is shown: anew in one place on a terminal, as blocks where something changes, or as lines of JSON.
 
+use std::future::pending;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+use tokio::io::{Interest, Ready};
+use tokio::net::unix::pipe::Sender;
 
 use super::board::Board;
 use super::frame::Size;
@@ -70,8 +75,41 @@ impl Screen {
     }
 }
 
+/// Ends when whoever reads standard output has gone; never where nobody can tell, as of a file.
+pub async fn reader_gone() {
+    gone(io::stdout()).await;
+}
+
+async fn gone(out: impl AsFd) {
+    // it is only listened to: what is written goes another way, and may block
+    if let Ok(out) = out.as_fd().try_clone_to_owned().and_then(Sender::from_owned_fd_unchecked)
+        && out.ready(Interest::ERROR).await.is_ok_and(Ready::is_error)
+    {
+        return;
+    }
+    pending::<()>().await;
+}
+
 fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reader_that_goes_is_noticed_though_nothing_is_written() {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        let mut waits = Box::pin(gone(writer));
+        tokio::select! {
+            biased;
+            () = &mut waits => panic!("somebody reads"),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(reader);
+        waits.await;
+    }
 }

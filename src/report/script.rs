@@ -270,6 +270,7 @@ impl Script {
         script.ends(3, "delete", Outcome::Passed, false);
         script.judges(0, INVARIANTS, of("I1 one-cluster", Verdict::Pass, "c1, of 3 members", &[announced]));
         script.judges(0, INVARIANTS, of("I6 write-gap", Verdict::Undecided, "no client wrote", &[]));
+        script.judges(0, INVARIANTS, of("I12 cause", Verdict::NotApplicable, "no kubeadm failed", &[]));
         script.case_finishes(1, Some("I2 same-list"));
         script.finish(100)
     }

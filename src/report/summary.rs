@@ -135,21 +135,26 @@ fn broken(case: &Case) -> Vec<(Tone, String)> {
     lines
 }
 
-/// So many invariants that were not seen have their reasons beside them.
+/// So many invariants that were not seen, or had nothing to be about, have their reasons beside them.
 const MOST_REASONS: usize = 4;
 
-/// All others in a line or two: which held, and which nobody could see.
+/// All others in some lines: which held, which nobody could see, and which had nothing to be about.
 fn invariants(case: &Case) -> Vec<(Tone, String)> {
     let names = |verdict| case.invariants(verdict).map(|seen| seen.judgement.name.as_str()).collect::<Vec<_>>().join(", ");
     // Of many the names are enough: there was no cluster to look at. The page has all reasons.
-    let few = case.invariants(Verdict::Undecided).count() <= MOST_REASONS;
-    let reason = |seen: &Seen| if few { format!(" ({})", seen.judgement.saw) } else { String::new() };
-    let unseen: Vec<String> = case.invariants(Verdict::Undecided).map(|seen| seen.judgement.name.clone() + &reason(seen)).collect();
+    let reasoned = |verdict| {
+        let few = case.invariants(verdict).count() <= MOST_REASONS;
+        let reason = |seen: &Seen| if few { format!(" ({})", seen.judgement.saw) } else { String::new() };
+        case.invariants(verdict).map(|seen| seen.judgement.name.clone() + &reason(seen)).collect::<Vec<_>>().join(", ")
+    };
     let line = |what: &str, names: String| (!names.is_empty()).then(|| (Tone::Faint, format!("{what:<10} {names}")));
-    [line("held", names(Verdict::Pass)), line("known", names(Verdict::Known)), line("not seen", unseen.join(", "))]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        line("held", names(Verdict::Pass)),
+        line("known", names(Verdict::Known)),
+        line("not seen", reasoned(Verdict::Undecided)),
+        line("n/a", reasoned(Verdict::NotApplicable)),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 /// Verdicts, the worst first, each that did not pass with the samples that show it.

@@ -15,6 +15,7 @@ pub(super) enum Tone {
 /// A verdict's colour and word.
 pub(super) fn verdict(verdict: Verdict) -> (Tone, &'static str) {
     match verdict {
+        Verdict::NotApplicable => (Tone::Faint, "N/A"),
         Verdict::Pass => (Tone::Good, "PASS"),
         Verdict::Known => (Tone::Doubt, "KNOWN"),
         Verdict::Undecided => (Tone::Doubt, "UNDECIDED"),

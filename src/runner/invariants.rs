@@ -12,7 +12,7 @@ use crate::spec::{Invariant, Invariants};
 use crate::sys::stop::Stop;
 
 /// What a join that fails in a known way may break on its way: that is known with it.
-const AFTERMATH: [Invariant; 4] = [Invariant::Started, Invariant::Truthful, Invariant::Limits, Invariant::Cause];
+const AFTERMATH: [Invariant; 5] = [Invariant::Started, Invariant::Truthful, Invariant::Endpoints, Invariant::Limits, Invariant::Cause];
 
 /// What does not end ordinary work: their tasks fail as well, and say themselves what becomes of those beside and behind them.
 const OF_A_TASK: [Invariant; 2] = [Invariant::Limits, Invariant::Cause];
@@ -47,12 +47,12 @@ struct State {
 }
 
 impl Watch {
-    /// Listens from now on. A broken invariant ends ordinary work by `stop`, if it may.
-    pub(super) fn begin(which: &Invariants, events: &Bus, stop: &Stop, known: bool) -> Self {
+    /// Listens from now on; etcd lets so many learners in. A broken invariant ends ordinary work by `stop`, if it may.
+    pub(super) fn begin(which: &Invariants, learners: usize, events: &Bus, stop: &Stop, known: bool) -> Self {
         let ear = Ear { events: events.clone(), state: Arc::default(), stop: which.fail_fast.then(|| stop.soft.clone()), known };
         let (mut listener, told) = (JoinSet::new(), CancellationToken::new());
         if which.on().next().is_some() {
-            listener.spawn(listen(events.subscribe(), Invariance::new(which), ear.clone(), told.clone()));
+            listener.spawn(listen(events.subscribe(), Invariance::new(which, learners), ear.clone(), told.clone()));
         }
         Self { listener, told, ear }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::foresight::{self, Foreseen};
 use super::{clients, logs, residue};
 use crate::agent::{AgentError, Call, Said};
 use crate::cluster::Cluster;
@@ -29,7 +30,7 @@ pub(super) enum Look {
 }
 
 impl Look {
-    fn limit(self, wanted: Duration) -> Duration {
+    pub(super) fn limit(self, wanted: Duration) -> Duration {
         match self {
             Self::Until => wanted,
             Self::Once => wanted.min(ASK),
@@ -43,7 +44,14 @@ const LATER: Duration = Duration::from_secs(1);
 const ASK: Duration = Duration::from_secs(3);
 
 /// Judges all expectations of a task that began at `began`; they are judged even where the step failed.
-pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, look: Look, stop: &Stop) -> Vec<Judgement> {
+pub(super) async fn judge(
+    world: &World,
+    wanted: &Expectations,
+    foreseen: &Foreseen,
+    began: Stamp,
+    look: Look,
+    stop: &Stop,
+) -> Vec<Judgement> {
     let mut all = Vec::new();
     let ended = Stamp::now();
     let not_due = RefCell::new(BTreeSet::new());
@@ -58,6 +66,9 @@ pub(super) async fn judge(world: &World, wanted: &Expectations, began: Stamp, lo
     };
     if let Some(cluster) = &world.cluster {
         all = of_cluster(world, cluster, wanted, (began, ended), look, stop, &due).await;
+    }
+    if let (Some(cluster), Some(observer), Some(foresight)) = (&world.cluster, &world.observer, foreseen) {
+        all.push(foresight::judge(cluster, observer, foresight, began, look, stop).await);
     }
     let judged = |key: &str, all: &[Judgement]| all.iter().any(|j| j.name.split(' ').next() == Some(key));
     for line in expect::wanted(wanted) {
@@ -124,7 +135,7 @@ async fn seen(
     let window = ways_end(observer, began, look.limit(limit), stop).await;
     let record = observer.record();
     let name_of = |pick: &Pick| node_name(cluster, pick);
-    if let Some(joins) = &wanted.joins {
+    if let Some(joins) = wanted.joins.as_ref().filter(|joins| **joins != Joins::Oracle) {
         all.push(joined(cluster, joins, &record, window, look, stop).await);
     }
     let leader = wanted.leader.as_ref().filter(|l| due("leader", l.when.as_ref()));

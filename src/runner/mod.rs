@@ -2,6 +2,7 @@
 
 mod clients;
 mod faults;
+mod foresight;
 mod group;
 mod invariants;
 mod judge;

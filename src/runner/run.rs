@@ -34,7 +34,7 @@ pub async fn run(plan: &Plan, world: &mut World, stop: &Stop, retain: bool) -> C
     let known = Known(&plan.known_bad);
     // A broken invariant ends ordinary work, and nothing else.
     let part = stop.part();
-    let watch = Watch::begin(&plan.invariants, &world.events, &part, !plan.known_bad.is_empty());
+    let watch = Watch::begin(&plan.invariants, plan.topology.max_learners(), &world.events, &part, !plan.known_bad.is_empty());
     // Why nothing ordinary comes any more: a task that failed, in a way that counts or that is known, or a broken invariant.
     let mut ended_by: Option<String> = None;
     let mut is_known = false;
@@ -93,7 +93,7 @@ async fn end_faults(world: &World, result: &mut CaseResult) {
         match judgement.verdict {
             Verdict::Fail => drop(result.failed.get_or_insert(task.clone())),
             Verdict::Undecided => result.undecided = true,
-            Verdict::Pass | Verdict::Known => {}
+            Verdict::Pass | Verdict::Known | Verdict::NotApplicable => {}
         }
         world.events.tell(Event::Judged { index, task, judgement });
     }
@@ -135,6 +135,7 @@ fn makes(step: &Step) -> bool {
         | Step::Restart(_)
         | Step::Advise(_)
         | Step::Reset(_)
+        | Step::Repair(_)
         | Step::Member(_)
         | Step::Fault(_)
         | Step::Heal(_)

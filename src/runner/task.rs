@@ -5,12 +5,14 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::foresight::{self, Foreseen};
 use super::judge::{Look, judge};
 use super::known::Known;
 use super::policy;
 use super::{faults, group, residue};
 use crate::event::{Event, Judgement, Outcome, Verdict};
 use crate::expect::Residues;
+use crate::observe::Observer;
 use crate::spec::Joins;
 use crate::step::{self, StepError, World};
 use crate::sys::clock::Stamp;
@@ -38,7 +40,7 @@ pub(super) struct Ended {
 /// Runs a task and tells of it.
 pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, known: Known<'_>) -> Ended {
     let stop = own_stop(task, stop);
-    let clock = begin(task, world);
+    let clock = begin(task, world).await;
     let mut inner = group::Seen::default();
     // what is broken must be there: `init` makes it where no task did
     let made = if task.step == Step::Init && !task.faults.is_empty() && world.cluster.is_none() {
@@ -74,6 +76,7 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
             | Step::Export(_)
             | Step::Restart(_)
             | Step::Reset(_)
+            | Step::Repair(_)
             | Step::Advise(_)
             | Step::Member(_)
             | Step::Fault(_)
@@ -91,7 +94,7 @@ pub(super) async fn run(task: &PlannedTask, world: &mut World, stop: &Stop, know
 /// The same for a task of a group, whose step leaves the world as it is.
 pub(super) async fn run_beside(task: &PlannedTask, world: &World, stop: &Stop, known: Known<'_>) -> Ended {
     let stop = own_stop(task, stop);
-    let clock = begin(task, world);
+    let clock = begin(task, world).await;
     let armed = match faults::arm(task, world, &stop).await {
         Ok(armed) => armed,
         Err(e) => return end(task, world, (outcome(Err(e)), Vec::new()), clock, &stop, known).await,
@@ -128,9 +131,10 @@ fn own_stop(task: &PlannedTask, stop: &Stop) -> Stop {
     if task.force { cleanup(stop) } else { stop.clone() }
 }
 
-fn begin(task: &PlannedTask, world: &World) -> (Stamp, Instant) {
+async fn begin(task: &PlannedTask, world: &World) -> (Stamp, Instant, Foreseen) {
     world.events.tell(Event::TaskStarted { index: task.index, name: task.name.clone() });
-    (Stamp::now(), Instant::now())
+    let foreseen = foresight::of(task, world).await;
+    (Stamp::now(), Instant::now(), foreseen)
 }
 
 /// Judges, and tells how it ended.
@@ -138,22 +142,29 @@ async fn end(
     task: &PlannedTask,
     world: &World,
     (outcome, of_faults): (Outcome, Vec<Judgement>),
-    (began, clock): (Stamp, Instant),
+    (began, clock, foreseen): (Stamp, Instant, Foreseen),
     stop: &Stop,
     known: Known<'_>,
 ) -> Ended {
     let took = clock.elapsed();
+    if let Some(observer) = &world.observer {
+        observer.caught_up().await;
+    }
     let wanted_failures = wanted_failures(task, &outcome);
-    let look = if outcome.passed() || wanted_failures { Look::Until } else { Look::Once };
+    let look = if outcome.passed() || wanted_failures.is_some() { Look::Until } else { Look::Once };
     let mut judgements: Vec<Judgement> =
-        if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, began, look, stop).await };
+        if stop.soft.is_cancelled() { Vec::new() } else { judge(world, &task.expect, &foreseen, began, look, stop).await };
     if !stop.soft.is_cancelled() {
         judgements.extend(of_faults);
     }
     let residues = residues(task, world, &outcome, began).await;
     // Judging takes its own time, as long as the expectations allow; only what followed from the step is the task's.
     let took = if outcome.passed() { clock.elapsed() } else { took };
-    let as_wanted = wanted_failures && judgements.iter().any(|j| j.name == "joins" && j.verdict == Verdict::Pass);
+    // by now what kubeadm came to has been heard: where the step failed otherwise, that counts
+    let by_kubeadm = |observer: &Observer| observer.look(|record| residue::failed(record, began).len());
+    let as_wanted = wanted_failures.is_some()
+        && wanted_failures == world.observer.as_ref().map(by_kubeadm)
+        && judgements.iter().any(|j| j.name == "joins" && j.verdict == Verdict::Pass);
     let mut counts = policy::counts(if as_wanted { &Outcome::Passed } else { &outcome }, &judgements, task.ignore_error);
     let mut is_known = false;
     if counts {
@@ -167,8 +178,9 @@ async fn end(
     for judgement in &judgements {
         world.events.tell(Event::Judged { index: task.index, task: task.name.clone(), judgement: judgement.clone() });
     }
-    // Each task is a new state that all voters must agree on.
-    if let Some(observer) = world.observer.as_ref().filter(|_| task.step != Step::Delete && !stop.soft.is_cancelled()) {
+    // Each task is a new state that all voters must agree on. Whom a fault has just silenced would hold the next task up.
+    let changes = !matches!(task.step, Step::Delete | Step::Fault(_));
+    if let Some(observer) = world.observer.as_ref().filter(|_| changes && !stop.soft.is_cancelled()) {
         observer.compare_data().await;
     }
     finished(task, world, &outcome, counts, took);
@@ -188,11 +200,14 @@ async fn residues(task: &PlannedTask, world: &World, outcome: &Outcome, began: S
     }
 }
 
-/// Have just as many joins failed as should, and nothing else? The expectation tells whether they are the right ones.
-fn wanted_failures(task: &PlannedTask, outcome: &Outcome) -> bool {
-    match (&task.expect.joins, outcome) {
-        (Some(Joins::These(these)), Outcome::Failed { reason }) => reason.starts_with(&StepError::some_did_not_join(these.len())),
-        _ => false,
+/// Have joins failed, as many as should where that is known, and nothing else? The expectation tells whether they are the right ones.
+fn wanted_failures(task: &PlannedTask, outcome: &Outcome) -> Option<usize> {
+    let Outcome::Failed { reason } = outcome else { return None };
+    let failed = StepError::did_not_join(reason)?;
+    match &task.expect.joins {
+        Some(Joins::These(these)) => (failed == these.len()).then_some(failed),
+        Some(Joins::Oracle) => Some(failed),
+        Some(Joins::Ok(_)) | None => None,
     }
 }
 
@@ -250,6 +265,7 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
         Step::Export(export) => step::export(world, export, stop).await,
         Step::Restart(restart) => step::restart(world, restart, stop).await,
         Step::Reset(reset) => step::reset(world, reset, stop).await,
+        Step::Repair(repair) => step::repair(world, repair, stop).await,
         Step::Advise(advise) => step::advise(world, advise, stop).await,
         Step::Member(member) => step::member(world, member, task.limit, stop).await,
         Step::Fault(fault) => faults::stand(task, fault, world, stop).await,

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use tokio::io::AsyncWrite;
 
+use super::archive::Tar;
 use super::error::Result;
 use super::label::Labels;
 
@@ -91,6 +92,8 @@ pub struct ContainerSpec {
 /// A container that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
+    /// The engine's own name for it.
+    pub id: String,
     /// Its name, without the leading slash.
     pub name: String,
     /// Its labels.
@@ -229,7 +232,7 @@ pub trait Runtime: Send + Sync {
     async fn logs(&self, name: &str, lines: usize) -> Result<String>;
 
     /// Unpacks a tar archive below `/` of a container, running or not.
-    async fn put(&self, name: &str, tar: Vec<u8>) -> Result<()>;
+    async fn put(&self, name: &str, tar: Tar) -> Result<()>;
     /// A file or folder of a container as a tar archive, written to `to`; returns the bytes written.
     async fn get(&self, name: &str, path: &str, to: &mut (dyn Write + Send)) -> Result<u64>;
     /// Starts a process in a running container.

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use tokio::time::timeout;
 
 use super::api::{Container, ContainerSpec, Engine, Exec, Image, Network, NetworkSpec, Runtime, Volume};
+use super::archive::Tar;
 use super::error::{Fault, Result, RuntimeError};
 use crate::sys::clock::human;
 
@@ -109,7 +110,7 @@ impl Runtime for Deadline {
     async fn logs(&self, name: &str, lines: usize) -> Result<String> {
         limited(self.limits.short, "read the log of container", name, self.inner.logs(name, lines)).await
     }
-    async fn put(&self, name: &str, tar: Vec<u8>) -> Result<()> {
+    async fn put(&self, name: &str, tar: Tar) -> Result<()> {
         limited(self.limits.bulk, "write files into container", name, self.inner.put(name, tar)).await
     }
     async fn get(&self, name: &str, path: &str, to: &mut (dyn Write + Send)) -> Result<u64> {

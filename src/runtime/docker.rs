@@ -17,11 +17,12 @@ use bollard::models::{
     PortBinding, PortMap,
 };
 use bollard::query_parameters as query;
-use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use tokio::fs::File;
+use tokio_util::io::ReaderStream;
 
 use super::api::{Container, ContainerSpec, Engine, Exec, Host, Image, Network, NetworkSpec, Pipe, Runtime, Volume};
+use super::archive::Tar;
 use super::error::{Fault, Result, RuntimeError};
 use super::label::Labels;
 use crate::sys::env;
@@ -30,6 +31,8 @@ use crate::sys::env;
 const REQUEST_LIMIT: u64 = 3600;
 /// Oldest API that has cgroup namespaces (Docker 20.10).
 const MIN_API: (usize, usize) = (1, 41);
+/// Of an image archive, read at a time.
+const PIECE: usize = 1 << 20;
 const DEFAULT_SOCKET: &str = "unix:///var/run/docker.sock";
 
 /// A connection to Docker.
@@ -156,9 +159,9 @@ impl Runtime for DockerEngine {
         Ok(pieces.into_iter().map(|p| String::from_utf8_lossy(&p.into_bytes()).into_owned()).collect())
     }
 
-    async fn put(&self, name: &str, tar: Vec<u8>) -> Result<()> {
+    async fn put(&self, name: &str, tar: Tar) -> Result<()> {
         let options = query::UploadToContainerOptions { path: "/".into(), ..Default::default() };
-        let tar = bollard::body_full(tar.into());
+        let tar = bollard::body_try_stream(tar.stream());
         self.api.upload_to_container(name, Some(options), tar).await.map_err(on("write files into container", name))
     }
 
@@ -283,13 +286,7 @@ impl Runtime for DockerEngine {
     async fn load(&self, archive: &Path) -> Result<String> {
         let (op, target) = ("load image archive", archive.display().to_string());
         let file = File::open(archive).await.map_err(|e| other(op, &target, &e))?;
-        let pieces = futures_util::stream::try_unfold(file, |mut file| async move {
-            use tokio::io::AsyncReadExt;
-            let mut piece = vec![0; 1 << 20];
-            let n = file.read(&mut piece).await?;
-            piece.truncate(n);
-            Ok::<_, std::io::Error>((n > 0).then_some((Bytes::from(piece), file)))
-        });
+        let pieces = ReaderStream::with_capacity(file, PIECE);
         let options = query::ImportImageOptions { quiet: true, ..Default::default() };
         let said: Vec<_> = self.api.import_image_stream(options, pieces, None).try_collect().await.map_err(on(op, &target))?;
         let refused = said.iter().find_map(|info| info.error_detail.as_ref()?.message.clone());
@@ -389,6 +386,7 @@ fn unconfined() -> HostConfig {
 fn summary(c: ContainerSummary) -> Container {
     let ports = c.ports.unwrap_or_default();
     Container {
+        id: c.id.unwrap_or_default(),
         name: c.names.and_then(|n| n.into_iter().next()).unwrap_or_default().trim_start_matches('/').to_owned(),
         labels: ordered(c.labels),
         image: c.image.unwrap_or_default(),
@@ -409,6 +407,7 @@ fn inspected(c: ContainerInspectResponse) -> Container {
         Some((inside, hosts?.first()?.host_port.as_ref()?.parse().ok()?))
     };
     Container {
+        id: c.id.unwrap_or_default(),
         name: c.name.unwrap_or_default().trim_start_matches('/').to_owned(),
         labels: ordered(config.labels),
         image: config.image.unwrap_or_default(),

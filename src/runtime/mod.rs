@@ -11,5 +11,5 @@ pub mod fake;
 pub mod label;
 
 pub use api::{Container, ContainerSpec, Engine, Exec, Image, Network, NetworkSpec, Runtime, Volume};
-pub use archive::Archive;
+pub use archive::{Archive, Tar};
 pub use error::{Fault, RuntimeError};

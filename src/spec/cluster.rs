@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::unit::Span;
 use super::workflow::{Named, Scalar};
 
 /// A cluster as a person describes it.
@@ -30,6 +31,23 @@ pub struct ClusterSpec {
     pub discovery: Discovery,
     /// A /24 of one's own, `10.213.7.0/24`; when not said, the next free one.
     pub subnet: Option<String>,
+    /// kubeadm's own limits.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+}
+
+/// kubeadm's own limits, by its own names; what is not said is kubeadm's choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timeouts {
+    /// How long it goes on asking etcd for each thing; 2m when not said.
+    #[serde(rename = "etcdAPICall")]
+    pub etcd_api_call: Option<Span>,
+    /// How long it waits for the kubelet's certificate; 5m when not said.
+    #[serde(rename = "tlsBootstrap")]
+    pub tls_bootstrap: Option<Span>,
+    /// How long it looks for the cluster; 5m when not said.
+    pub discovery: Option<Span>,
 }
 
 /// What etcd is asked for.
@@ -42,7 +60,7 @@ pub struct EtcdSpec {
     pub members: Option<u8>,
     /// Of etcd alone: how many nodes there are, for members that come later; as many as `members` when not said.
     pub nodes: Option<u8>,
-    /// Of etcd alone: flags of every member, without the dashes: `snapshot-count: 100`.
+    /// Flags of every member, without the dashes: `snapshot-count: 100`. Where kubeadm makes the members, its `extraArgs`.
     #[serde(default)]
     pub args: Named<Scalar>,
     /// Of etcd alone: environment of every member.

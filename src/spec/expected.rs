@@ -229,12 +229,14 @@ pub struct Leader {
 pub enum Joins {
     /// All succeed.
     Ok(AllOk),
+    /// As the oracle predicts.
+    Oracle,
     /// These fail, and all others succeed.
     These(Vec<(Pick, JoinEnd)>),
 }
 
 /// The word `ok`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AllOk {
     /// All succeed.
@@ -255,6 +257,7 @@ impl Serialize for Joins {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Ok(ok) => ok.serialize(to),
+            Self::Oracle => to.serialize_str("oracle"),
             Self::These(these) => to.collect_map(these.iter().map(|(pick, end)| (pick.to_string(), end))),
         }
     }
@@ -262,14 +265,24 @@ impl Serialize for Joins {
 
 impl<'de> Deserialize<'de> for Joins {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Word {
+            Ok,
+            Oracle,
+        }
         struct Either;
         impl<'de> Visitor<'de> for Either {
             type Value = Joins;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("ok, or a map from nodes to how they fail")
+                f.write_str("ok, oracle, or a map from nodes to how they fail")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Joins, E> {
-                AllOk::deserialize(de::value::StrDeserializer::<E>::new(text)).map(Joins::Ok)
+                let word = Word::deserialize(de::value::StrDeserializer::<E>::new(text))?;
+                Ok(match word {
+                    Word::Ok => Joins::Ok(AllOk::Ok),
+                    Word::Oracle => Joins::Oracle,
+                })
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Joins, A::Error> {
                 let mut these = Vec::new();
@@ -290,9 +303,9 @@ impl JsonSchema for Joins {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let end = generator.subschema_for::<JoinEnd>();
         json_schema!({
-            "description": "ok, or which nodes fail and how; all others succeed",
+            "description": "ok, as the oracle predicts, or which nodes fail and how; all others succeed",
             "anyOf": [
-                {"type": "string", "const": "ok"},
+                {"type": "string", "enum": ["ok", "oracle"]},
                 {"type": "object", "minProperties": 1, "additionalProperties": end},
             ],
         })

@@ -15,7 +15,7 @@ mod version;
 mod workflow;
 mod writes;
 
-pub use cluster::{ClusterSpec, Discovery, EtcdSpec};
+pub use cluster::{ClusterSpec, Discovery, EtcdSpec, Timeouts};
 pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
 pub use expected::{
     AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Limit, Logs, MomentName, Of, Over, Point, RatioTo, Resources, SpanName, Texts, Time,
@@ -28,7 +28,7 @@ pub use schema::schema_text;
 pub use selector::{Pick, Selector};
 pub use step::{
     AddMember, Advise, Advised, ChangeMember, Copy, Ending, Exec, Export, Group, Init, Join, MemberKind, MemberStep, Nothing, Order,
-    OutputWanted, Part, PutEntries, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
+    OutputWanted, Part, PutEntries, Repair, Reset, Restart, Running, Scale, StartMember, State, StopMember, UpdateMember, Wait,
 };
 pub use unit::{Comparable, Compare, Percent, Size, Span};
 pub use version::{Demand, When};

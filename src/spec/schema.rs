@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use super::workflow::Workflow;
 
 /// Keys of a task that are steps.
-const STEPS: [&str; 18] = [
-    "cmd", "create", "init", "join", "exec", "copy", "wait", "group", "export", "restart", "reset", "scale", "advise", "member", "fault",
-    "heal", "delete", "import",
+const STEPS: [&str; 19] = [
+    "cmd", "create", "init", "join", "exec", "copy", "wait", "group", "export", "restart", "reset", "repair", "scale", "advise", "member",
+    "fault", "heal", "delete", "import",
 ];
 
 /// The schema as a file: JSON with a line feed at its end.

@@ -238,6 +238,8 @@ pub struct StartMember {
     pub within: Option<Span>,
     /// Time before it is started.
     pub delay: Option<Span>,
+    /// From here on with etcd of this version, `3.6.0`; as before when not said.
+    pub version: Option<String>,
 }
 
 /// How far a node's etcd has come.
@@ -408,6 +410,17 @@ pub struct Reset {
     /// Which nodes.
     pub nodes: Selector,
     /// Resetting nothing is fine.
+    #[serde(default)]
+    pub allow_empty: bool,
+}
+
+/// Takes what failed joins have left out of etcd and resets their nodes, so that they can join.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Repair {
+    /// Which nodes; all whose last join failed, and learners of no node, when not said.
+    pub nodes: Option<Selector>,
+    /// With `nodes`: repairing none is fine.
     #[serde(default)]
     pub allow_empty: bool,
 }

@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::invariant::Invariants;
 use super::known::KnownBad;
 use super::load::Load;
-use super::step::{Advise, Copy, Exec, Export, Group, Init, Join, MemberStep, Nothing, Reset, Restart, Scale, Wait};
+use super::step::{Advise, Copy, Exec, Export, Group, Init, Join, MemberStep, Nothing, Repair, Reset, Restart, Scale, Wait};
 use super::unit::Span;
 use super::version::When;
 
@@ -102,6 +102,8 @@ pub struct Task {
     pub restart: Option<Restart>,
     /// Step: `kubeadm reset`.
     pub reset: Option<Reset>,
+    /// Step: take away what failed joins have left.
+    pub repair: Option<Repair>,
     /// Step: grow or shrink the cluster to a number of nodes.
     pub scale: Option<Scale>,
     /// Step: ask whether the next control plane may join now.

@@ -30,7 +30,7 @@ pub enum StepError {
     #[error(transparent)]
     Wait(#[from] WaitError),
     /// Some nodes did not join; the others did.
-    #[error("{}{of} nodes did not join{}", Self::some_did_not_join(failures.len()), list(.failures))]
+    #[error("{} of {of} nodes did not join{}", failures.len(), list(.failures))]
     Joins {
         /// Why, for each.
         failures: Vec<StepError>,
@@ -129,6 +129,14 @@ pub enum StepError {
         /// What, and what to do.
         what: String,
     },
+    /// What a failed join has left cannot be taken away.
+    #[error("cannot repair {what}: {why}")]
+    Repair {
+        /// The node.
+        what: String,
+        /// Why not.
+        why: String,
+    },
     /// A cluster cannot get that size.
     #[error("cannot scale: {why}")]
     Size {
@@ -169,9 +177,11 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// How [`StepError::Joins`] begins when so many nodes did not join.
-    pub fn some_did_not_join(failed: usize) -> String {
-        format!("{failed} of ")
+    /// How many nodes did not join, by the words of [`StepError::Joins`].
+    pub fn did_not_join(words: &str) -> Option<usize> {
+        let (failed, rest) = words.split_once(" of ")?;
+        let (_, rest) = rest.split_once(' ')?;
+        rest.starts_with("nodes did not join").then(|| failed.parse().ok())?
     }
 
     /// Was nothing done, because the command could not be started?

@@ -42,10 +42,8 @@ pub async fn reset(world: &World, reset: &Reset, stop: &Stop) -> Result<(), Step
 /// Takes one node out of its cluster: away from the load balancer, `kubeadm reset`, its member gone from etcd, its Node object
 /// deleted. kubeadm does not delete that, and refuses to join a node whose object is still Ready.
 pub(super) async fn take_out(world: &World, cluster: &Arc<Cluster>, node: &Node, stop: &Stop) -> Result<(), StepError> {
-    let commands = Commands::of(cluster, &world.wishes, &world.events, stop)?;
-    cluster.dismiss(node).await.map_err(crate::node::NodeError::from)?;
-    commands.kubeadm().reset(node).await?;
-    let others: Vec<&Arc<Node>> = cluster.control_planes().filter(|other| other.name != node.name).collect();
+    alone(world, cluster, node, stop).await?;
+    let others = others(cluster, node);
     if node.role == Role::ControlPlane && cluster.external_etcd.is_none() {
         match members(&others).await {
             Some((_, names)) if !names.contains(&node.name) => {}
@@ -56,7 +54,23 @@ pub(super) async fn take_out(world: &World, cluster: &Arc<Cluster>, node: &Node,
             None => tell_unseen(world, node, "etcd member"),
         }
     }
-    for other in &others {
+    delete_object(world, cluster, node).await
+}
+
+/// Takes a node away from the load balancer, and runs `kubeadm reset` there.
+pub(super) async fn alone(world: &World, cluster: &Arc<Cluster>, node: &Node, stop: &Stop) -> Result<(), StepError> {
+    let commands = Commands::of(cluster, &world.wishes, &world.events, stop)?;
+    cluster.dismiss(node).await.map_err(crate::node::NodeError::from)?;
+    Ok(commands.kubeadm().reset(node).await?)
+}
+
+fn others<'a>(cluster: &'a Cluster, node: &Node) -> Vec<&'a Arc<Node>> {
+    cluster.control_planes().filter(|other| other.name != node.name).collect()
+}
+
+/// Deletes a node's Node object, by way of the first other control plane whose API server answers.
+pub(super) async fn delete_object(world: &World, cluster: &Cluster, node: &Node) -> Result<(), StepError> {
+    for other in others(cluster, node) {
         if cluster.api_server(other).await.is_err() {
             continue;
         }

@@ -116,6 +116,7 @@ impl Commands {
             shared: Shared {
                 kubernetes: cluster.kubernetes.clone(),
                 etcd_tag: cluster.etcd_tag.clone(),
+                settings: cluster.kubeadm.clone(),
                 name: cluster.name.clone(),
                 endpoint: cluster.endpoint.clone(),
                 token: secrets.token.clone(),

@@ -13,6 +13,7 @@ mod invariants;
 mod inventory;
 mod load;
 mod nodes;
+mod repair;
 mod steps;
 mod stops;
 mod support;

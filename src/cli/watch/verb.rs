@@ -1,6 +1,7 @@
 //! The loop: which nodes there are by labels, what the observer has seen of them, and the screen.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::cluster::{self, Following, InventoryError};
 use crate::event::Bus;
 use crate::node::{Node, Role, path};
 use crate::observe::{Observer, Record};
-use crate::report::Screen;
+use crate::report::{Screen, reader_gone};
 use crate::runtime::Runtime;
 use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
@@ -91,10 +92,12 @@ impl<'a> Watching<'a> {
     async fn run(&mut self, screen: &mut Screen, stop: &Stop) -> io::Result<End> {
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut unread = pin!(reader_gone());
         loop {
             tokio::select! {
                 biased;
                 () = stop.soft.cancelled() => return Ok(End::Stopped),
+                () = &mut unread => return Err(io::ErrorKind::BrokenPipe.into()),
                 reached = self.following.reached() => self.add(reached).await,
                 _ = beat.tick() => {
                     let gone = tokio::select! {

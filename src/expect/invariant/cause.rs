@@ -48,7 +48,7 @@ impl Rule for Cause {
 
     fn end(&self, _: &View) -> End {
         match self.named.first() {
-            None => End::Unseen("no kubeadm failed".into()),
+            None => End::Idle("no kubeadm failed".into()),
             Some((said, _)) => End::Unseen(format!("nobody can say whether it is the cause that {said}")),
         }
     }
@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(judged(Some(behind), true).0, Verdict::Undecided, "it may be so");
         let cause = "error execution phase etcd-join: etcdserver: too many learner members in cluster";
         assert_eq!(judged(Some(cause), false).0, Verdict::Undecided);
-        assert_eq!(Tale::new(1).judged(Invariant::Cause), (Verdict::Undecided, "no kubeadm failed".into()));
+        assert_eq!(Tale::new(1).judged(Invariant::Cause), (Verdict::NotApplicable, "no kubeadm failed".into()));
     }
 }

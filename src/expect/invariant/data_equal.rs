@@ -54,10 +54,10 @@ impl Rule for DataEqual {
         None
     }
 
-    fn end(&self, _: &View) -> End {
+    fn end(&self, view: &View) -> End {
         match (self.equal, self.doubt.iter().next()) {
             (_, Some((a, b))) => End::Unseen(format!("{a} and {b} differed in the last round, and were not asked again")),
-            (0, None) => End::Unseen("no two voters told the hash of one revision".into()),
+            (0, None) => view.one_voter().unwrap_or_else(|| End::Unseen("no two voters told the hash of one revision".into())),
             (equal, None) => {
                 End::Held(Shown::new(format!("equal {equal} times, at last at revision {}", self.revision), self.last.clone()))
             }

@@ -11,6 +11,8 @@ use crate::sys::clock::Stamp;
 
 /// A promotion is seen so long after it at most, and so is a removal known to whoever asked at that moment.
 const SPREAD: Duration = Duration::from_secs(2);
+/// Kinds of calls that are counted apart.
+const METHODS: usize = 20;
 /// Asking a learner how it is, is what its joiner has to do.
 const OF_ANYBODY: &str = "Status";
 
@@ -20,14 +22,18 @@ pub(super) struct Endpoints {
     voters: BTreeMap<Ipv4Addr, Stamp>,
     former: BTreeMap<Ipv4Addr, Stamp>,
     open: Vec<(String, EtcdCall, u64)>,
-    calls: u64,
+    /// How often each call was made.
+    calls: BTreeMap<String, u64>,
     last: u64,
 }
 
 impl Rule for Endpoints {
     fn hear(&mut self, told: &Told, view: &View) -> Option<Shown> {
         if let Event::Proxied { node, call } = &told.event {
-            (self.calls, self.last) = (self.calls + 1, told.seq);
+            // whoever calls what etcd does not know must not fill the memory
+            let method = if self.calls.len() < METHODS || self.calls.contains_key(&call.method) { &call.method } else { "others" };
+            *self.calls.entry(method.to_owned()).or_default() += 1;
+            self.last = told.seq;
             if call.method != OF_ANYBODY && !self.voters.is_empty() && self.stranger(call) {
                 self.open.push((node.clone(), call.clone(), told.seq));
             }
@@ -37,11 +43,17 @@ impl Rule for Endpoints {
         self.settle(view.now)
     }
 
-    fn end(&self, _: &View) -> End {
-        match (self.calls, self.open.first()) {
-            (0, _) => End::Unseen("no proxy saw kubeadm's calls".into()),
+    fn end(&self, view: &View) -> End {
+        let calls: Vec<String> = self.calls.iter().map(|(method, times)| format!("{times} {method}")).collect();
+        match (calls.is_empty(), self.open.first()) {
+            (true, _) if !view.has_kubeadm => End::Idle("no kubeadm runs here".into()),
+            (true, _) => End::Unseen("no proxy saw kubeadm's calls".into()),
             (_, Some((node, call, _))) => End::Unseen(format!("it was too late to see what {} is, which {node} asked", call.endpoint)),
-            (calls, None) => End::Held(Shown::new(format!("{calls} calls"), [self.last])),
+            (false, None) => {
+                let all: u64 = self.calls.values().sum();
+                let saw = format!("kubeadm's calls to etcd, {all}: {}; all but Status to started voters", calls.join(", "));
+                End::Held(Shown::new(saw, [self.last]))
+            }
         }
     }
 }
@@ -96,7 +108,10 @@ mod tests {
     #[test]
     fn a_call_to_a_learner_breaks_it() {
         let asked = tale().proxied(3, "MemberList", 2).proxied(3, "Status", 3);
-        assert_eq!(asked.clone().judged(ONE), (Verdict::Pass, "2 calls".into()));
+        assert_eq!(
+            asked.clone().judged(ONE),
+            (Verdict::Pass, "kubeadm's calls to etcd, 2: 1 MemberList, 1 Status; all but Status to started voters".into())
+        );
         let broken = asked.proxied(3, "MemberList", 3).wait(2_500).learners_of(1, &[1, 2], &[3]);
         let (verdict, saw) = broken.judged(ONE);
         assert_eq!(
@@ -111,7 +126,9 @@ mod tests {
         assert_eq!(late.judged(ONE).0, Verdict::Pass);
         let removed = tale().looks(1, &[1]).wait(500).proxied(3, "MemberRemove", 2).wait(3_000).looks(1, &[1]);
         assert_eq!(removed.judged(ONE).0, Verdict::Pass, "it had been one a moment before");
-        assert_eq!(tale().judged(ONE).0, Verdict::Undecided);
+        assert_eq!(tale().judged(ONE).0, Verdict::Undecided, "a proxy could have seen it");
+        let alone = Tale::new(1).looks(1, &[1]).judged(ONE);
+        assert_eq!(alone, (Verdict::NotApplicable, "no kubeadm runs here".into()));
         assert_eq!(tale().proxied(3, "Range", 3).judged(ONE).0, Verdict::Undecided, "it ends too early to say");
     }
 }

@@ -52,11 +52,11 @@ impl Rule for InitialCluster {
         self.look(view)
     }
 
-    fn end(&self, _: &View) -> End {
+    fn end(&self, view: &View) -> End {
         match (self.equal.is_empty(), &self.unsure, self.open.first()) {
             (_, Some(why), _) => End::Unseen(why.clone()),
             (_, None, Some(open)) => End::Unseen(format!("no list was seen with the member that {} announced", open.node)),
-            (true, None, None) => End::Unseen("no join was seen to write etcd's manifest".into()),
+            (true, None, None) => view.no_join().unwrap_or_else(|| End::Unseen("no join was seen to write etcd's manifest".into())),
             (false, None, None) => {
                 let more = if self.more > 0 { format!(", and {} more", self.more) } else { String::new() };
                 End::Held(Shown::new(format!("equal for {}{more}", self.equal.join(", ")), self.evidence.clone()))
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn without_a_join_or_with_two_at_once_nothing_is_judged() {
         let upgrade = Tale::of_three().manifest(3, &["cp-3=https://10.0.0.3:2380"]).looks(1, &[1, 2, 3]);
-        assert_eq!(upgrade.judged(ONE).0, Verdict::Undecided);
+        assert_eq!(upgrade.judged(ONE).0, Verdict::NotApplicable, "no kubeadm runs");
         let two = Tale::new(3).looks(1, &[1]).kubeadm(2, "join").kubeadm(3, "join");
         let two = two.manifest(3, &["cp-1=https://10.0.0.1:2380", "cp-3=https://10.0.0.3:2380"]).learners(1, &[2, 3]);
         assert_eq!(two.judged(ONE).0, Verdict::Undecided);

@@ -27,22 +27,23 @@ const MOST_EVIDENCE: usize = 8;
 pub struct Invariance {
     view: View,
     rules: Vec<(Invariant, Box<dyn Rule>)>,
+    learners: usize,
 }
 
 impl Invariance {
-    /// Begins with a case.
-    pub fn new(which: &Invariants) -> Self {
-        Self { view: View::new(), rules: which.on().map(|one| (one, rule(one))).collect() }
+    /// Begins with a case, in which etcd lets so many learners in at once.
+    pub fn new(which: &Invariants, learners: usize) -> Self {
+        Self { view: View::new(), rules: which.on().map(|one| (one, rule(one, learners))).collect(), learners }
     }
 
     /// Hears an event; tells which invariants it breaks.
     pub fn hear(&mut self, told: &Told) -> Vec<Judgement> {
-        let Self { view, rules } = self;
+        let Self { view, rules, learners } = self;
         view.hear(told);
         let mut broken = Vec::new();
         rules.retain_mut(|(one, rule)| match rule.hear(told, view) {
             Some(shown) => {
-                broken.push(judgement(*one, Verdict::Fail, shown));
+                broken.push(judgement(*one, *learners, Verdict::Fail, shown));
                 false
             }
             None => true,
@@ -52,29 +53,33 @@ impl Invariance {
 
     /// What all that were not seen broken came to.
     pub fn end(self) -> Vec<Judgement> {
-        let came_to = |(one, rule): &(Invariant, Box<dyn Rule>)| match rule.end(&self.view) {
-            End::Held(shown) => judgement(*one, Verdict::Pass, shown),
-            End::Broken(shown) => judgement(*one, Verdict::Fail, shown),
-            End::Unseen(why) => judgement(*one, Verdict::Undecided, Shown::new(why, [])),
+        let came_to = |(one, rule): &(Invariant, Box<dyn Rule>)| {
+            let (verdict, shown) = match rule.end(&self.view) {
+                End::Held(shown) => (Verdict::Pass, shown),
+                End::Broken(shown) => (Verdict::Fail, shown),
+                End::Idle(why) => (Verdict::NotApplicable, Shown::new(why, [])),
+                End::Unseen(why) => (Verdict::Undecided, Shown::new(why, [])),
+            };
+            judgement(*one, self.learners, verdict, shown)
         };
         self.rules.iter().map(came_to).collect()
     }
 }
 
-fn judgement(one: Invariant, verdict: Verdict, shown: Shown) -> Judgement {
+fn judgement(one: Invariant, learners: usize, verdict: Verdict, shown: Shown) -> Judgement {
     let Shown { saw, mut evidence } = shown;
     if evidence.len() > MOST_EVIDENCE {
         evidence.drain(MOST_EVIDENCE - 1..evidence.len() - 1);
     }
-    Judgement { name: one.title().into(), verdict, wanted: wanted(one).into(), saw, evidence }
+    Judgement { name: one.title().into(), verdict, wanted: wanted(one, learners), saw, evidence }
 }
 
-fn rule(one: Invariant) -> Box<dyn Rule> {
+fn rule(one: Invariant, learners: usize) -> Box<dyn Rule> {
     match one {
         Invariant::OneCluster => Box::new(OneCluster::default()),
         Invariant::SameList => Box::new(SameList::default()),
         Invariant::Started => Box::new(Started::default()),
-        Invariant::LearnerLimit => Box::new(LearnerLimit::default()),
+        Invariant::LearnerLimit => Box::new(LearnerLimit::new(learners)),
         Invariant::LearnerFlag => Box::new(LearnerFlag::default()),
         Invariant::WriteGap => Box::new(WriteGap::default()),
         Invariant::Truthful => Box::new(Truthful::default()),
@@ -91,12 +96,13 @@ fn rule(one: Invariant) -> Box<dyn Rule> {
 }
 
 /// What each demands, in words.
-fn wanted(one: Invariant) -> &'static str {
-    match one {
+fn wanted(one: Invariant, learners: usize) -> String {
+    let words = match one {
         Invariant::OneCluster => "all members that run have one cluster id",
         Invariant::SameList => "all voters hold the same member list within 3s of a change",
         Invariant::Started => "no member is without a name 10s after its join ended",
-        Invariant::LearnerLimit => "at most 1 learner",
+        Invariant::LearnerLimit if learners == 1 => "at most 1 learner",
+        Invariant::LearnerLimit => return format!("at most {learners} learners"),
         Invariant::LearnerFlag => "list and status agree on who learns within 5s",
         Invariant::WriteGap => "with a quorum a write is acknowledged at least every 5s, every 10s while the second voter comes",
         Invariant::Truthful => "a join that ended well has given a started, serving voter, and one that failed leaves what has a name",
@@ -111,5 +117,6 @@ fn wanted(one: Invariant) -> &'static str {
         Invariant::StableLeader => {
             "the leader changes only after a member or a fault gave cause, and at most once for each join beside that"
         }
-    }
+    };
+    words.to_owned()
 }

@@ -54,9 +54,10 @@ impl Rule for OneLeader {
         None
     }
 
-    fn end(&self, _: &View) -> End {
+    fn end(&self, view: &View) -> End {
         if self.terms.is_empty() {
-            return End::Unseen(format!("no member named a leader for {}", human(SURE)));
+            // a voter without others leads each term that there is
+            return view.one_voter().unwrap_or_else(|| End::Unseen(format!("no member named a leader for {}", human(SURE))));
         }
         let terms: Vec<String> = self.terms.iter().map(|(term, (leader, ..))| format!("{leader} in term {term}")).collect();
         End::Held(Shown::new(terms.join(", "), self.terms.values().map(|(.., seq)| *seq).collect::<Vec<_>>()))
@@ -83,7 +84,8 @@ impl Rule for StableLeader {
         self.settle(view, sample.seen);
         if self.unexplained.len() > view.joins {
             let each: Vec<&str> = self.unexplained.iter().map(|(what, _)| what.as_str()).collect();
-            let saw = format!("{}; nothing explains it, with {} joins so far", each.join(", "), view.joins);
+            let joins = if view.has_kubeadm { "joins" } else { "members added or promoted" };
+            let saw = format!("{}; nothing explains it, with {} {joins} so far", each.join(", "), view.joins);
             return Some(Shown::new(saw, self.unexplained.iter().map(|(_, seq)| *seq).collect::<Vec<_>>()));
         }
         let (term, leader) = claim(sample).filter(|_| sample.status.as_ref().is_some_and(|status| !status.learner))?;
@@ -151,6 +153,9 @@ mod tests {
         let (verdict, saw) = time(tale.leads(2, 7, 3), 5).judged(Invariant::OneLeader);
         assert_eq!((verdict, saw.as_str()), (Verdict::Fail, "in term 7 cp-1 follows 1, and cp-2 3"));
         assert_eq!(Tale::new(1).judged(Invariant::OneLeader).0, Verdict::Undecided);
+        assert_eq!(Tale::of_three().judged(Invariant::OneLeader).0, Verdict::Undecided, "it could have been seen");
+        let only = Tale::new(1).leads(1, 2, 1).looks(1, &[1]).judged(Invariant::OneLeader);
+        assert_eq!(only, (Verdict::NotApplicable, "there was one voter all the time".into()));
     }
 
     #[test]
@@ -160,7 +165,7 @@ mod tests {
         let (verdict, saw) = time(all(Tale::of_three(), 8, 2), 5).judged(ONE);
         assert_eq!(
             (verdict, saw.as_str()),
-            (Verdict::Fail, "2 led in term 8, after term 7, as cp-1 says; nothing explains it, with 0 joins so far")
+            (Verdict::Fail, "2 led in term 8, after term 7, as cp-1 says; nothing explains it, with 0 members added or promoted so far")
         );
         let gone = time(all(Tale::of_three().down(1), 9, 2), 5);
         assert_eq!(gone.judged(ONE), (Verdict::Pass, "1 changes, 0 without a cause that was seen".into()));
@@ -179,7 +184,10 @@ mod tests {
         let unstarted = Tale::new(2).leads(1, 2, 1).looks(1, &[1]).nameless_voter(1, 2).wait(60_000);
         assert_eq!(time(unstarted.leads(1, 3, 1).looks(1, &[1, 2]), 5).judged(ONE).0, Verdict::Pass);
         let grown = all(Tale::of_three().moment(3, Moment::Announced), 8, 2);
-        assert_eq!(time(grown, 5).judged(ONE).0, Verdict::Pass);
+        assert_eq!(time(grown.clone(), 5).judged(ONE).0, Verdict::Pass);
+        assert_eq!(time(all(time(grown.clone(), 5), 9, 1), 5).judged(ONE).0, Verdict::Fail, "once");
+        let promoted = all(time(grown, 5).moment(3, Moment::Promoted), 9, 1);
+        assert_eq!(time(promoted, 5).judged(ONE).0, Verdict::Pass, "and once for its promotion");
         assert_eq!(time(Tale::of_three(), 1).judged(ONE), (Verdict::Pass, "one leader all the time".into()));
     }
 }

@@ -8,14 +8,13 @@ use super::view::{View, names};
 use crate::event::{Event, MemberId, Moment, Told};
 use crate::sys::clock::{Stamp, human};
 
-/// etcd's default (`--max-learners`; `membership.DefaultMaxLearners`).
-const LIMIT: usize = 1;
 /// So many slots are told one by one.
 const MOST: usize = 12;
 
 /// Who held the slot, and for how long.
-#[derive(Default)]
 pub(super) struct LearnerLimit {
+    /// How many etcd lets in: its `--max-learners`.
+    limit: usize,
     looked: bool,
     open: BTreeMap<MemberId, (Stamp, u64)>,
     held: Vec<(String, Duration, u64)>,
@@ -31,7 +30,7 @@ impl Rule for LearnerLimit {
         let list = sample.members.as_ref()?;
         self.looked = true;
         let learners = list.iter().filter(|member| member.learner).count();
-        (learners > LIMIT).then(|| Shown::new(format!("{learners} learners in the list of {node}: {}", names(list)), [told.seq]))
+        (learners > self.limit).then(|| Shown::new(format!("{learners} learners in the list of {node}: {}", names(list)), [told.seq]))
     }
 
     fn end(&self, _: &View) -> End {
@@ -46,6 +45,10 @@ impl Rule for LearnerLimit {
 }
 
 impl LearnerLimit {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, looked: false, open: BTreeMap::new(), held: Vec::new(), more: 0 }
+    }
+
     fn moment(&mut self, id: MemberId, name: &str, moment: Moment, seen: Stamp, seq: u64) {
         match moment {
             Moment::Announced => drop(self.open.insert(id, (seen, seq))),
@@ -79,5 +82,8 @@ mod tests {
         let (verdict, saw) = one.learners(1, &[2, 3]).judged(ONE);
         assert_eq!((verdict, saw.as_str()), (Verdict::Fail, "2 learners in the list of cp-1: cp-1, 2 (learner), 3 (learner)"));
         assert_eq!(Tale::new(1).judged(ONE).0, Verdict::Undecided);
+        let two = || Tale::new(4).learners(1, &[2, 3]);
+        assert_eq!(two().judged_with(ONE, 2).0, Verdict::Pass, "etcd's own limit is another");
+        assert_eq!(two().learners(1, &[2, 3, 4]).judged_with(ONE, 2).0, Verdict::Fail);
     }
 }

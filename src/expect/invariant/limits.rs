@@ -30,7 +30,7 @@ impl Rule for Limits {
     fn end(&self, _: &View) -> End {
         match self.ended {
             0 => End::Unseen("no task ended".into()),
-            ended => End::Held(Shown::new(format!("{ended} tasks"), [self.last])),
+            ended => End::Held(Shown::new(format!("{ended} tasks ended, none that counts at its limit"), [self.last])),
         }
     }
 }

@@ -23,8 +23,10 @@ pub(super) enum End {
     Held(Shown),
     /// The end shows that it did not.
     Broken(Shown),
-    /// Nobody could see it.
+    /// It could have been seen, and was not.
     Unseen(String),
+    /// There was nothing for it to be about, whoever looks.
+    Idle(String),
 }
 
 /// One invariant. It keeps what it needs, and no more than a bounded part of what it heard.

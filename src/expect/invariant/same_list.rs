@@ -48,9 +48,9 @@ impl Rule for SameList {
         None
     }
 
-    fn end(&self, _: &View) -> End {
+    fn end(&self, view: &View) -> End {
         if self.compared == 0 {
-            return End::Unseen("there were never two voters that gave their lists".into());
+            return view.one_voter().unwrap_or_else(|| End::Unseen("there were never two voters that gave their lists".into()));
         }
         let apart = if self.longest.is_zero() { String::new() } else { format!(", apart for {} at the longest", human(self.longest)) };
         End::Held(Shown::new(format!("the same list {} times, on up to {} voters{apart}", self.compared, self.most), self.last.clone()))
@@ -105,6 +105,6 @@ mod tests {
         let cut = apart(Tale::of_three().fault(FaultMoment::Bit { proof: "12 packets".into() }), 20).fault(FaultMoment::Healed);
         assert_eq!(apart(cut.clone(), 4).looks(2, &[1, 2, 3]).judged(ONE).0, Verdict::Pass, "who is cut off hears of no change");
         assert_eq!(apart(cut, 6).judged(ONE).0, Verdict::Fail, "it had its time");
-        assert_eq!(Tale::new(1).looks(1, &[1]).judged(ONE).0, Verdict::Undecided, "one voter alone");
+        assert_eq!(Tale::new(1).looks(1, &[1]).judged(ONE).0, Verdict::NotApplicable, "one voter alone");
     }
 }

@@ -202,8 +202,13 @@ impl Tale {
 
     /// What an invariant comes to, alone.
     pub(super) fn judged(self, one: Invariant) -> (Verdict, String) {
+        self.judged_with(one, 1)
+    }
+
+    /// The same where etcd lets so many learners in.
+    pub(super) fn judged_with(self, one: Invariant, learners: usize) -> (Verdict, String) {
         let off = Invariant::ALL.into_iter().filter(|other| *other != one).collect();
-        let mut all = Invariance::new(&Invariants { fail_fast: true, off });
+        let mut all = Invariance::new(&Invariants { fail_fast: true, off }, learners);
         for told in &self.told {
             if let Some(broken) = all.hear(told).pop() {
                 assert!(!broken.evidence.is_empty(), "what shows it?");

@@ -85,7 +85,7 @@ impl Rule for Truthful {
             }
         }
         if seen.is_empty() {
-            return End::Unseen("no control plane's join ended".into());
+            return view.no_join().unwrap_or_else(|| End::Unseen("no control plane's join ended".into()));
         }
         let more = if self.more > 0 { format!("; and {} more", self.more) } else { String::new() };
         End::Held(Shown::new(seen.join("; ") + &more, evidence))
@@ -198,6 +198,7 @@ mod tests {
         }
         assert_eq!(failed(joining()).nameless_voter(1, 2).judged(ONE).0, Verdict::Fail);
         assert_eq!(failed(joining()).judged(ONE).0, Verdict::Undecided, "nobody looked since");
-        assert_eq!(Tale::new(2).looks(1, &[1]).judged(ONE).0, Verdict::Undecided, "nobody joined");
+        let nobody = Tale::new(2).kubeadm(1, "init").looks(1, &[1]).judged(ONE);
+        assert_eq!(nobody, (Verdict::NotApplicable, "nobody joined".into()));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use super::rule::End;
 use crate::event::{EtcdSample, Event, FaultMoment, Member, MemberId, MemberStatus, Moment, Notice, Told};
 use crate::sys::clock::Stamp;
 
@@ -49,10 +50,12 @@ pub(super) struct View {
     pub(super) nodes: BTreeMap<String, Watched>,
     /// When the last event was told.
     pub(super) now: Stamp,
-    /// How many joins have begun; where etcd is alone, how many learners were added.
+    /// How many joins have begun; where etcd is alone, how many learners were added, and how many promoted.
     pub(super) joins: usize,
     /// Has any kubeadm run? Where none does, etcd is alone, and the workflow says itself when a member starts.
     pub(super) has_kubeadm: bool,
+    /// The most voters that any list held.
+    pub(super) most_voters: usize,
     /// Does the newest list hold a voter that never started? It counts for the quorum.
     unstarted: bool,
     /// When something was seen last that may unsettle etcd.
@@ -64,7 +67,16 @@ pub(super) struct View {
 impl View {
     pub(super) fn new() -> Self {
         let now = Stamp { mono: 0, wall: jiff::Timestamp::UNIX_EPOCH };
-        Self { nodes: BTreeMap::new(), now, joins: 0, has_kubeadm: false, unstarted: false, disturbed: None, faults: BTreeSet::new() }
+        Self {
+            nodes: BTreeMap::new(),
+            now,
+            joins: 0,
+            has_kubeadm: false,
+            most_voters: 0,
+            unstarted: false,
+            disturbed: None,
+            faults: BTreeSet::new(),
+        }
     }
 
     /// Takes an event in.
@@ -90,7 +102,7 @@ impl View {
                     node.joined = Some(told.at);
                 }
             }
-            Event::Member { moment: Moment::Announced, .. } if !self.has_kubeadm => self.joins += 1,
+            Event::Member { moment: Moment::Announced | Moment::Promoted, .. } if !self.has_kubeadm => self.joins += 1,
             Event::Fault { id, moment, .. } => self.fault(id, moment, told.at),
             Event::Noticed { node, seen, notice: Notice::ProcessStarted { component, times } } if component == "etcd" => {
                 self.nodes.entry(node.clone()).or_default().etcd_runs = Some(*seen);
@@ -131,6 +143,7 @@ impl View {
         }
         watched.answered |= sample.status.is_some();
         if let Some(list) = &sample.members {
+            self.most_voters = self.most_voters.max(list.iter().filter(|member| !member.learner).count());
             let unstarted = list.iter().any(|member| !member.learner && !member.started());
             if std::mem::replace(&mut self.unstarted, unstarted) && !unstarted {
                 self.disturbed = Some(sample.seen);
@@ -147,6 +160,20 @@ impl View {
             FaultMoment::Armed | FaultMoment::NeverTriggered | FaultMoment::Failed { .. } | FaultMoment::NotApplicable { .. } => return,
         }
         self.disturbed = Some(at);
+    }
+
+    /// Why nothing that is about kubeadm's joins can be judged, where that is so.
+    pub(super) fn no_join(&self) -> Option<End> {
+        match (self.has_kubeadm, self.joins) {
+            (false, _) => Some(End::Idle("no kubeadm runs here".into())),
+            (true, 0) => Some(End::Idle("nobody joined".into())),
+            (true, _) => None,
+        }
+    }
+
+    /// Why nothing that is about several voters can be judged, where that is so.
+    pub(super) fn one_voter(&self) -> Option<End> {
+        (self.most_voters == 1).then(|| End::Idle("there was one voter all the time".into()))
     }
 
     /// When something was seen last that may unsettle etcd: a member that stopped answering, or started anew; a voter that

@@ -62,12 +62,12 @@ impl Situation {
     }
 
     /// All voters, also those that have not started.
-    pub(super) fn voters(&self) -> usize {
+    pub(in super::super) fn voters(&self) -> usize {
         self.list.iter().filter(|member| !member.learner).count()
     }
 
     /// The node that a member runs on.
-    pub(super) fn node_of(&self, member: &Member) -> Option<&Asked> {
+    pub(in super::super) fn node_of(&self, member: &Member) -> Option<&Asked> {
         let own = |asked: &&Asked| matches!(&asked.reply, Reply::Status(status) if status.id == member.id);
         let address = |asked: &&Asked| {
             let host = format!("//{}:", asked.address);
@@ -78,7 +78,7 @@ impl Situation {
     }
 
     /// What a member says of itself; a node may speak for another member than the one that the list has for it.
-    pub(super) fn reply_of(&self, member: &Member) -> Option<&Reply> {
+    pub(in super::super) fn reply_of(&self, member: &Member) -> Option<&Reply> {
         let asked = self.node_of(member)?;
         match &asked.reply {
             Reply::Status(status) if status.id != member.id => None,
@@ -87,7 +87,7 @@ impl Situation {
     }
 
     /// The voters that answer, each with its node.
-    pub(super) fn answering(&self) -> impl Iterator<Item = (&Member, &Asked, &MemberStatus)> {
+    pub(in super::super) fn answering(&self) -> impl Iterator<Item = (&Member, &Asked, &MemberStatus)> {
         self.list.iter().filter(|member| !member.learner).filter_map(|member| {
             let asked = self.node_of(member)?;
             match &asked.reply {

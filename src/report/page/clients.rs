@@ -43,6 +43,36 @@ pub(in crate::report) struct Kept {
     pub(in crate::report) unknown: bool,
 }
 
+/// The longest time from one acknowledged write of any voter's writer to the next one, where somebody wrote.
+#[derive(Debug, Default)]
+pub(in crate::report) struct Silence {
+    pub(in crate::report) longest: Option<(Stamp, Stamp)>,
+    /// When the last acknowledgement came.
+    last: Option<Stamp>,
+    /// When the first write behind it was sent: before it nobody asked.
+    waits: Option<Stamp>,
+}
+
+impl Silence {
+    pub(super) fn called(&mut self, call: &ClientCall) {
+        if call.op != Op::Write || call.node.is_empty() {
+            return;
+        }
+        let waits = self.waits.map_or(call.began, |waits| waits.min(call.began));
+        self.waits = Some(waits);
+        if call.end != CallEnd::Ok {
+            return;
+        }
+        // a load that pauses is none that waits
+        let from = self.last.filter(|last| waits.since(*last) < Duration::from_nanos(TURN_NS)).unwrap_or(waits);
+        let longest = self.longest.map_or(Duration::ZERO, |(from, to)| to.since(from));
+        if call.ended.since(from) > longest {
+            self.longest = Some((from, call.ended));
+        }
+        (self.last, self.waits) = (self.last.max(Some(call.ended)), None);
+    }
+}
+
 impl Client {
     /// When its last call ended.
     pub(in crate::report) fn last_end(&self) -> Option<Stamp> {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::clients::Client;
+use super::clients::{Client, Silence};
 use super::faults::Broken;
 use super::usage::Usages;
-use crate::event::{EtcdSample, Event, MemberId, Moment, SpanKind, Told, Work};
+use crate::event::{EtcdSample, EtcdWord, Event, MemberId, Moment, Notice, SpanKind, Told, Work};
 use crate::report::nodes::host;
 use crate::sys::clock::Stamp;
 
@@ -15,6 +15,8 @@ use crate::sys::clock::Stamp;
 const RECENT: usize = 64;
 /// Notes and warnings that are kept.
 const MOST_NOTES: usize = 200;
+/// Processes of one node's etcd that are kept.
+const MOST_PROCESSES: usize = 100;
 /// Last lines of a kubeadm that failed.
 const TAIL: usize = 15;
 /// etcd's words for a learner slot that is taken (`ErrTooManyLearners`), as kubeadm's log repeats them.
@@ -38,6 +40,7 @@ pub(in crate::report) struct History {
     /// Work on the whole cluster.
     pub(in crate::report) whole: Vec<(Work, Stamp, Duration)>,
     pub(in crate::report) clients: BTreeMap<String, Client>,
+    pub(in crate::report) silence: Silence,
     pub(in crate::report) broken: Broken,
     pub(in crate::report) notes: Notes,
     addresses: BTreeMap<Ipv4Addr, String>,
@@ -54,7 +57,18 @@ pub(in crate::report) struct NodeStory {
     /// From when to when its member gave no answer, after it had given one.
     pub(in crate::report) silent: Vec<(Stamp, Option<Stamp>)>,
     pub(in crate::report) usages: Usages,
+    /// Its etcd's processes, by its log.
+    processes: Vec<Process>,
     answered: bool,
+}
+
+/// A process of etcd's on its way to its clients.
+#[derive(Debug)]
+struct Process {
+    began: Stamp,
+    /// Did it have to tell its name a second time, behind the publish timeout?
+    late: bool,
+    serves: Option<Stamp>,
 }
 
 /// One kubeadm command.
@@ -138,6 +152,7 @@ impl History {
             reigns: Vec::new(),
             whole: Vec::new(),
             clients: BTreeMap::new(),
+            silence: Silence::default(),
             broken: Broken::default(),
             notes: before,
             addresses: BTreeMap::new(),
@@ -190,10 +205,14 @@ impl History {
             Event::Used { node, component, seen, usage } => self.node(node).usages.used(component, *seen, usage),
             Event::Metrics { node, seen, metrics } => self.node(node).usages.metrics(*seen, metrics),
             Event::Span { node, span, began, took } => self.node(node).spans.push((*span, *began, *took)),
-            Event::Called { call } => self.clients.entry(call.client.clone()).or_default().called(call),
+            Event::Called { call } => {
+                self.silence.called(call);
+                self.clients.entry(call.client.clone()).or_default().called(call);
+            }
             Event::Note { .. } | Event::Warning { .. } => self.notes.hear(told),
             Event::Fault { index, id, what, moment, .. } => self.broken.fault((*index, id, what), moment, told.at),
             Event::Proxied { node, call } => self.broken.proxied(node, call),
+            Event::Noticed { node, seen, notice: Notice::EtcdLog { word, .. } } => self.node(node).etcd_says(*word, *seen),
             Event::Noticed { .. }
             | Event::RunStarted { .. }
             | Event::CaseStarted { .. }
@@ -262,6 +281,34 @@ impl History {
         }
         // the first list of a member may be as old as its first answer
         life.moments.entry(moment).or_insert(Sight { at: seen, unsure: gap.map_or(Duration::from_secs(1), Duration::from_millis) });
+    }
+}
+
+impl NodeStory {
+    fn etcd_says(&mut self, word: EtcdWord, seen: Stamp) {
+        let full = self.processes.len() == MOST_PROCESSES;
+        match (word, self.processes.last_mut()) {
+            (EtcdWord::Starting, _) if !full => {
+                self.processes.push(Process { began: seen, late: false, serves: None });
+            }
+            (EtcdWord::PublishFailed, Some(process)) => process.late = true,
+            (EtcdWord::Serving, Some(process)) => drop(process.serves.get_or_insert(seen)),
+            (
+                EtcdWord::Starting
+                | EtcdWord::PublishFailed
+                | EtcdWord::Serving
+                | EtcdWord::Added
+                | EtcdWord::Promoted
+                | EtcdWord::Removed
+                | EtcdWord::Published,
+                _,
+            ) => {}
+        }
+    }
+
+    /// From when to when its etcd served nobody because of the publish timeout.
+    pub(super) fn late(&self, now: Stamp) -> impl Iterator<Item = (Stamp, Stamp)> {
+        self.processes.iter().filter(|process| process.late).map(move |process| (process.began, process.serves.unwrap_or(now)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `report.html`: what a case was, on one page that needs nothing else.
 //!
-//! Events fill a `history`; `view`, `timeline`, `plots` and `learners` make of it what a template can draw without thinking;
+//! Events fill a `history`; `view`, `short`, `timeline`, `plots`, `learners` and `ways` make of it what a template can
+//! draw without thinking;
 //! `render` draws. All text from files and nodes goes through the template engine's escaping.
 
 mod clients;
@@ -14,11 +15,13 @@ mod plots;
 mod render;
 mod scale;
 mod series;
+mod short;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod usage;
 mod view;
+mod ways;
 
 pub(super) use clients::Kept;
 pub(super) use compare::compare;

@@ -17,7 +17,7 @@ use crate::sys::clock::Stamp;
 
 /// Elements and attributes that the templates have.
 const ELEMENTS: &str = "html head meta title style body a header p h1 h2 h3 dl div dt dd code main section article span ul li details summary pre \
-    table thead tbody tr th td time fieldset legend label input svg defs pattern rect g line text path polyline figure figcaption b small footer";
+    table thead tbody tr th td time fieldset legend label input svg defs pattern rect g line text path polyline figure figcaption b small strong footer";
 const ATTRIBUTES: &str = "lang charset http-equiv content name href class title tabindex role aria-label aria-labelledby aria-hidden scope id open \
     type value checked style x y width height d points viewBox preserveAspectRatio overflow y1 y2 x1 x2 patternUnits patternTransform text-anchor";
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::clients::Client;
 use super::history::{History, Kubeadm, Life, NodeStory};
 use super::scale::{Scale, Ticks};
+use super::ways;
 use crate::event::{MemberId, Moment, Work};
 use crate::report::model::{Case, State};
 use crate::sys::clock::{Stamp, human};
@@ -36,6 +37,8 @@ pub(super) struct Timeline {
     legend: Vec<(&'static str, &'static str)>,
     /// What there is, in a sentence.
     about: String,
+    /// What some of its bars mean.
+    explains: Vec<&'static str>,
     /// What could have been there and was not recorded.
     missing: Vec<&'static str>,
 }
@@ -111,7 +114,8 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
     let any = |found: fn(&NodeStory) -> bool| history.nodes.values().any(found);
     let mut missing = Vec::new();
     for (there, what) in [
-        (any(|story| !story.spans.is_empty()), "named spans of the joins"),
+        // an etcd alone has none
+        (any(|story| !story.spans.is_empty()) || !any(|story| !story.runs.is_empty()), "named spans of the joins"),
         (!history.clients.is_empty(), "client calls, so nothing is known of write gaps"),
         (!history.reigns.is_empty(), "leaders and terms"),
     ] {
@@ -125,6 +129,7 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
         height: y + AXIS,
         bands: bands(history, case, scale),
         legend: LEGEND.iter().copied().filter(|(name, _)| class(name)).collect(),
+        explains: class("late").then_some(PUBLISH_TIMEOUT).into_iter().collect(),
         about: format!("{} nodes over {:.0} seconds; the tables below hold the same", case.nodes.iter().count(), scale.seconds()),
         labels,
         bars,
@@ -136,7 +141,12 @@ pub(super) fn timeline(history: &History, case: &Case, scale: Scale) -> Timeline
     }
 }
 
-const LEGEND: [(&str, &str); 21] = [
+/// What bars of this kind mean (docs/findings/etcd-publish-timeout.md).
+const PUBLISH_TIMEOUT: &str = "publish timeout: a new etcd member serves no client until it knows that the others have heard its name. Once etcd has \
+    compacted its log, the new member gets that within a snapshot and does not notice, so it asks again after 7s. All the while it is in the list, and \
+    may be promoted; its metrics answer, its clients wait, and kube-apiserver beside it cannot start.";
+
+const LEGEND: [(&str, &str); 22] = [
     ("f-armed", "fault that waits for its trigger"),
     ("f-done", "fault at work"),
     ("k-boot", "create and boot"),
@@ -152,6 +162,7 @@ const LEGEND: [(&str, &str); 21] = [
     ("m-learner", "learner"),
     ("m-voter", "voter"),
     ("m-silent", "its etcd does not answer"),
+    ("late", "etcd's publish timeout"),
     ("s-span", "span"),
     ("s-slot-wait", "span: slot-wait"),
     ("w-ok", "calls succeed"),
@@ -393,7 +404,10 @@ impl Drawing<'_> {
                 let word = span.as_str();
                 // the whole join would lie on top of its parts
                 if *span != crate::event::SpanKind::Join {
-                    self.bar((*began, after(*began, *took)), LOW, &format!("s-span s-{word}"), word, &format!("span {word}"));
+                    let late = ways::is_late(*span, *took);
+                    let (class, text) = if late { (" late", "publish timeout") } else { ("", word) };
+                    let title = format!("span {word}: {}", ways::words(*span));
+                    self.bar((*began, after(*began, *took)), LOW, &format!("s-span s-{word}{class}"), text, &title);
                 }
             }
             self.y += LOW + GAP;
@@ -433,6 +447,9 @@ impl Drawing<'_> {
             for (class, text, from, to) in states(&steps, end) {
                 self.bar((from, to), LOW, class, text, &format!("member {text}"));
             }
+        }
+        for (from, to) in story.late(self.watched()) {
+            self.bar((from, to), LOW, "m-silent late", "publish timeout", "its etcd serves no client: its name is told again after 7s");
         }
         for (from, to) in &story.silent {
             let to = to.unwrap_or_else(|| self.watched()).max(*from);

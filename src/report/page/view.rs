@@ -6,7 +6,9 @@ use super::history::History;
 use super::learners::{Learner, learners};
 use super::plots::{Plot, plots};
 use super::scale::Scale;
+use super::short::sentences;
 use super::timeline::{self, Timeline, timeline};
+use super::ways::{Way, ways};
 use crate::event::{INVARIANTS, Outcome, Verdict};
 use crate::report::model::{Case, CaseEnd, Run, Seen, State, Task};
 use crate::report::summary::figures;
@@ -19,6 +21,8 @@ pub(in crate::report) struct View {
     pub(super) title: String,
     pub(super) outcome: Ending,
     pub(super) summary: String,
+    /// What to know before all tables.
+    short: Vec<String>,
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) repeat: Option<String>,
     /// Verdicts and failed steps that a reader must look at, the worst first.
@@ -32,6 +36,8 @@ pub(in crate::report) struct View {
     invariants_held: bool,
     timeline: Timeline,
     learners: Vec<Learner>,
+    /// Each join, span by span.
+    ways: Vec<Way>,
     /// kubeadm's calls to etcd, a head and a row each.
     calls: Vec<Vec<String>>,
     plots: Vec<Plot>,
@@ -113,7 +119,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         for seen in &task.verdicts {
             let finding = finding(task, seen, scale);
             match (seen.judgement.verdict, task.forgiven()) {
-                (Verdict::Pass, _) => passed.push(finding),
+                (Verdict::Pass | Verdict::NotApplicable, _) => passed.push(finding),
                 (Verdict::Fail, false) => findings.push((0, task.plan.index, finding)),
                 (Verdict::Undecided, _) => findings.push((1, task.plan.index, finding)),
                 (Verdict::Known, _) => findings.push((2, task.plan.index, finding)),
@@ -130,6 +136,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         title: case.name.clone(),
         outcome: ending(case),
         summary: case.summary.clone(),
+        short: sentences(history, &case.nodes, scale),
         facts: facts(run, case),
         repeat: case.repeat().map(str::to_owned),
         findings: findings.into_iter().map(|(_, _, finding)| finding).collect(),
@@ -139,6 +146,7 @@ pub(super) fn view_on(run: &Run, case: &Case, history: &History, scale: Scale) -
         invariants_held: case.invariants(Verdict::Fail).next().is_none(),
         timeline: timeline(history, case, scale),
         learners: learners(history, &case.nodes),
+        ways: ways(history, &case.nodes, scale),
         calls: history.broken.calls(&case.nodes),
         plots: plots(history, case, scale),
         bands: timeline::bands(history, case, scale).into_iter().map(|(x, w, _)| (x, w)).collect(),
@@ -162,7 +170,7 @@ fn fails_inside(case: &Case, group: &Task) -> bool {
 pub(super) fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "pass",
-        Verdict::Known => "known",
+        Verdict::Known | Verdict::NotApplicable => "known",
         Verdict::Undecided => "undecided",
         Verdict::Fail => "fail",
     }
@@ -276,9 +284,15 @@ fn finding(task: &Task, seen: &Seen, scale: Scale) -> Finding {
     shown(&task.plan.name, seen, (class, word), scale)
 }
 
-/// `13 held, 1 broken, 2 not seen`: what there is none of is left out.
+/// `12 held, 1 broken, 2 not seen, 1 not applicable`: what there is none of is left out.
 fn invariants_sum(case: &Case) -> String {
-    let words = [(Verdict::Pass, "held"), (Verdict::Fail, "broken"), (Verdict::Known, "known"), (Verdict::Undecided, "not seen")];
+    let words = [
+        (Verdict::Pass, "held"),
+        (Verdict::Fail, "broken"),
+        (Verdict::Known, "known"),
+        (Verdict::Undecided, "not seen"),
+        (Verdict::NotApplicable, "not applicable"),
+    ];
     let counted = words.map(|(verdict, word)| (case.invariants(verdict).count(), word));
     counted.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect::<Vec<_>>().join(", ")
 }
@@ -286,10 +300,11 @@ fn invariants_sum(case: &Case) -> String {
 /// Invariants, the worst first. One that nobody could see is no doubt of the run.
 fn invariants(case: &Case, scale: Scale) -> Vec<Finding> {
     let words = |verdict| match verdict {
-        Verdict::Undecided => ("known", "NOT SEEN"),
+        Verdict::Undecided => ("undecided", "NOT SEEN"),
+        Verdict::NotApplicable => ("known", "NOT APPLICABLE"),
         Verdict::Fail | Verdict::Known | Verdict::Pass => (class(verdict), tone::verdict(verdict).1),
     };
-    let order = [Verdict::Fail, Verdict::Known, Verdict::Pass, Verdict::Undecided];
+    let order = [Verdict::Fail, Verdict::Known, Verdict::Pass, Verdict::Undecided, Verdict::NotApplicable];
     let sorted = order.into_iter().flat_map(|verdict| case.invariants(verdict));
     sorted.map(|seen| shown(INVARIANTS, seen, words(seen.judgement.verdict), scale)).collect()
 }

@@ -15,6 +15,7 @@ use super::disturb::{Call, Rules, Way, When};
 use super::program::Program;
 use super::state::{Answer, Files, State};
 use crate::runtime::api::{Container, ContainerSpec, Engine, Exec, Host, Image, Network, NetworkSpec, Runtime, Volume};
+use crate::runtime::archive::Tar;
 use crate::runtime::error::{Fault, Result, RuntimeError};
 use crate::runtime::label::Labels;
 
@@ -185,9 +186,9 @@ impl Runtime for FakeEngine {
         self.call("read log", name, move |state| state.logs(&owned, lines)).await
     }
 
-    async fn put(&self, name: &str, tar: Vec<u8>) -> Result<()> {
+    async fn put(&self, name: &str, tar: Tar) -> Result<()> {
         let owned = name.to_owned();
-        self.call("write files", name, move |state| state.put(&owned, &tar)).await
+        self.call("write files", name, move |state| state.put(&owned, tar)).await
     }
     async fn get(&self, name: &str, path: &str, to: &mut (dyn Write + Send)) -> Result<u64> {
         let (owned, inside) = (name.to_owned(), path.to_owned());

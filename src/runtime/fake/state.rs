@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::program::{Process, Program};
 use crate::runtime::api::{Container, ContainerSpec, Exec, Image, Network, NetworkSpec, Pipe, Volume};
-use crate::runtime::archive::Archive;
+use crate::runtime::archive::{Archive, Tar};
 use crate::runtime::error::Fault;
 use crate::runtime::label::Labels;
 
@@ -55,6 +55,7 @@ impl Made {
 
     fn shown(&self) -> Container {
         Container {
+            id: String::new(),
             name: self.spec.name.clone(),
             labels: self.spec.labels.clone(),
             image: self.spec.image.clone(),
@@ -159,10 +160,10 @@ impl State {
         Ok(all[all.len().saturating_sub(lines)..].join("\n"))
     }
 
-    pub(super) fn put(&mut self, name: &str, tar: &[u8]) -> Answer<()> {
+    pub(super) fn put(&mut self, name: &str, tar: Tar) -> Answer<()> {
         let made = self.containers.get_mut(name).ok_or_else(|| no_such("container", name))?;
         let other = |e: std::io::Error| (Fault::Other, e.to_string());
-        for entry in tar::Archive::new(tar).entries().map_err(other)? {
+        for entry in tar::Archive::new(&tar.read().map_err(other)?[..]).entries().map_err(other)? {
             let mut entry = entry.map_err(other)?;
             if entry.header().entry_type().is_file() {
                 let path = format!("/{}", entry.path().map_err(other)?.display());
@@ -184,7 +185,11 @@ impl State {
         let bytes = self.file(name, path).ok_or_else(missing)?;
         let mut archive = Archive::default();
         // named as by Docker: without the folders above
-        let packed = archive.file(path.rsplit('/').next().unwrap_or(path), 0o644, bytes).map(drop).and_then(|()| archive.finish());
+        let packed = archive
+            .file(path.rsplit('/').next().unwrap_or(path), 0o644, bytes)
+            .map(drop)
+            .and_then(|()| archive.finish())
+            .and_then(Tar::read);
         packed.map_err(|e| (Fault::Other, e.to_string()))
     }
 

@@ -28,9 +28,12 @@ pub(super) async fn add(world: &World, add: &AddMember, stop: &Stop) -> Result<(
     let what = format!("add {} as a {kind} by way of {}", node.name, via.name);
     let is_own = |member: &Member| member.peer_urls.contains(&peer_url);
     let within = add.within.map_or(Duration::ZERO, |within| within.0);
-    let before = asked::members(&via).await.unwrap_or_default();
-    // one that was there before is no proof that this call has added it
-    let made = |members: &[Member]| !before.iter().any(is_own) && members.iter().any(is_own);
+    let before = match asked::members(&via).await {
+        Ok(before) => Some(before),
+        Err(_) => asked::members(&via).await.ok(),
+    };
+    // one that was there before, or may have been, is no proof that this call has added it
+    let made = |members: &[Member]| was_added(before.as_deref(), members, is_own);
     let members = asked::change(&via, &what, &change, within, made, stop).await?;
     // The name of another member that has none yet does not matter, but each must be there (kubernetes/kubeadm#2005).
     let name = |member: &Member| match () {
@@ -42,4 +45,24 @@ pub(super) async fn add(world: &World, add: &AddMember, stop: &Stop) -> Result<(
     cluster.begin_member(&node.name, list, false);
     world.events.tell(Event::Note { text: format!("{} is added as a {kind}, by way of {}", node.name, via.name) });
     Ok(())
+}
+
+/// Do these lists show that a member came in between?
+fn was_added(before: Option<&[Member]>, behind: &[Member], is_own: impl Fn(&Member) -> bool) -> bool {
+    before.is_some_and(|before| !before.iter().any(&is_own)) && behind.iter().any(is_own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_nobody_gave_shows_no_addition() {
+        let own = |member: &Member| member.name == "own";
+        let list = [Member { name: "own".into(), ..Member::default() }];
+        assert!(was_added(Some(&[]), &list, own));
+        assert!(!was_added(Some(&list), &list, own), "it was there before");
+        assert!(!was_added(None, &list, own), "it may have been");
+        assert!(!was_added(Some(&[]), &[], own));
+    }
 }

@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_millis(100);
 
 /// The node that is asked: the one that is named, else the first one with a vote that answers; the one that is changed only where no
 /// other does, since what is removed ends before it has answered.
-pub(super) async fn via(cluster: &Cluster, named: Option<&Selector>, changed: Option<&Node>) -> Result<Arc<Node>, StepError> {
+pub(in super::super) async fn via(cluster: &Cluster, named: Option<&Selector>, changed: Option<&Node>) -> Result<Arc<Node>, StepError> {
     if let Some(selector) = named {
         return Ok(only(cluster, selector).await?);
     }
@@ -37,7 +37,7 @@ pub(super) async fn via(cluster: &Cluster, named: Option<&Selector>, changed: Op
 }
 
 /// The member list as a node's own member has it, as fresh as the question.
-pub(super) async fn members(node: &Node) -> Result<Vec<Member>, String> {
+pub(in super::super) async fn members(node: &Node) -> Result<Vec<Member>, String> {
     listed(node, Call::Members { etcd: node.etcd() }).await
 }
 
@@ -51,7 +51,7 @@ async fn listed(node: &Node, call: Call) -> Result<Vec<Member>, String> {
 
 /// Makes a change, and returns the list behind it. Before each further try, and where no answer came, the list is read: the change
 /// may have been made, which `made` sees in it.
-pub(super) async fn change(
+pub(in super::super) async fn change(
     via: &Node,
     what: &str,
     change: &MemberChange,

@@ -1,8 +1,9 @@
 //! `member`: changes to an etcd alone, one file for each of its words.
 
 mod add;
-mod asked;
+pub(super) mod asked;
 mod change;
+mod program;
 mod put;
 mod start;
 mod step;

@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 
 use super::super::error::StepError;
 use super::super::world::World;
-use super::asked;
+use super::{asked, program};
 use crate::agent::{AgentError, Call};
 use crate::cluster::{Cluster, only, status};
 use crate::event::{Event, MemberId, Work};
@@ -53,6 +53,9 @@ pub(super) async fn start(world: &World, start: &StartMember, limit: Duration, s
     let node = only(&cluster, &start.node).await?;
     if let Some(delay) = start.delay {
         pause(format!("delay of {delay}"), delay.0, &stop.soft).await?;
+    }
+    if let Some(version) = &start.version {
+        program::replace(world, &node, version).await?;
     }
     let began = Stamp::now();
     launch(world, &cluster, &node).await?;
@@ -126,6 +129,15 @@ async fn started(cluster: &Cluster, node: &Node) -> Result<(), String> {
     Err(said.join("; "))
 }
 
+/// What Go's flags say of one that they do not take, where the last process ended by that: all of the usage follows, which names none.
+fn refused_flag(log: &str) -> Option<&str> {
+    const WORDS: [&str; 4] = ["flag provided but not defined", "invalid value ", "invalid boolean value ", "flag needs an argument"];
+    let (at, line) = log.lines().enumerate().filter(|(_, line)| WORDS.iter().any(|words| line.contains(words))).last()?;
+    // whoever started behind it has written lines of JSON
+    let again = log.lines().skip(at + 1).any(|line| line.starts_with('{'));
+    (!again).then(|| line.trim())
+}
+
 /// Why a node's etcd has ended, as far as its log says.
 async fn last_words(node: &Node) -> String {
     const LINES: usize = 5;
@@ -133,9 +145,28 @@ async fn last_words(node: &Node) -> String {
     match log {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
+            if let Some(line) = refused_flag(&text) {
+                return format!("; etcd says: {line}");
+            }
             let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
             lines.iter().rev().fold("; the last lines of its log:".to_owned(), |text, line| format!("{text}\n  {line}"))
         }
         Err(why) => format!("; its log cannot be read: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused_flag;
+
+    #[test]
+    fn of_a_refused_flag_the_line_that_names_it_is_told() {
+        let usage = "Usage:\n  etcd [flags]\n  --name 'default'\n    Human-readable name for this member.\n";
+        let log = format!("{{\"level\":\"info\"}}\nflag provided but not defined: -snapshot-cuont\n{usage}");
+        assert_eq!(refused_flag(&log), Some("flag provided but not defined: -snapshot-cuont"));
+        let value = format!("invalid value \"x\" for flag -snapshot-count: parse error\n{usage}");
+        assert_eq!(refused_flag(&value), Some("invalid value \"x\" for flag -snapshot-count: parse error"));
+        assert_eq!(refused_flag(&format!("{log}{{\"level\":\"fatal\"}}\n")), None, "a later process ended by something else");
+        assert_eq!(refused_flag("{\"level\":\"fatal\"}\n"), None);
     }
 }

@@ -76,11 +76,6 @@ pub(in crate::workflow) fn plan(root: &Node, whole: bool, named: &Named<'_>, pro
 /// A node image is found by the whole version on its label.
 fn versions(spec: &ClusterSpec, findings: &mut Findings<'_>) {
     let cluster = Path::default().key("cluster");
-    let whole = |text: &str| {
-        let bare = text.split_once(['-', '+']).map_or(text, |(bare, _)| bare);
-        let numbers: Vec<&str> = bare.split('.').collect();
-        numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u16>().is_ok())
-    };
     if let Some(text) = spec.kubernetes.as_deref().filter(|text| !text.strip_prefix('v').is_some_and(whole)) {
         findings.wrong_with(&cluster.key("kubernetes"), format!("{text:?} is no version of Kubernetes"), "write all of it, as in v1.36.3");
     }
@@ -91,6 +86,13 @@ fn versions(spec: &ClusterSpec, findings: &mut Findings<'_>) {
             "write all of it, as in 3.6.16",
         );
     }
+}
+
+/// Is it a version with all of its three numbers?
+pub(super) fn whole(text: &str) -> bool {
+    let bare = text.split_once(['-', '+']).map_or(text, |(bare, _)| bare);
+    let numbers: Vec<&str> = bare.split('.').collect();
+    numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u16>().is_ok())
 }
 
 fn topology(spec: &ClusterSpec, name: Option<&str>, findings: &mut Findings<'_>) -> Option<Topology> {

@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
 use super::{alone, demands, faults};
-use crate::spec::{Advise, Advised, Exec, Join, KnownBad, Order, Part, Restart, State, Wait};
+use crate::spec::{Advise, Advised, Exec, Join, Joins, KnownBad, Order, Part, Repair, Restart, State, Wait};
 
 /// One task by itself, with the nodes that there are by then.
 pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, findings: &mut Findings<'_>) {
@@ -19,6 +19,7 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         Step::Wait(wait) => self::wait(wait, &own, nodes, findings),
         Step::Restart(restart) => self::restart(restart, &own, nodes, findings),
         Step::Reset(reset) => drop(look_up(&reset.nodes, nodes, Empty::Allowed(reset.allow_empty), &own.key("nodes"), findings)),
+        Step::Repair(repair) => self::repair(repair, &own, nodes, findings),
         Step::Advise(advise) => self::advise(advise, &own, findings),
         Step::Member(member) => alone::member(member, &own, nodes, findings),
         Step::Fault(fault) => faults::standing(fault, &own, nodes, findings),
@@ -64,6 +65,20 @@ fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
                 findings.wrong(&path.key(key), format!("`{key}` belongs to `order: parallel`"));
             }
         }
+    }
+}
+
+fn repair(repair: &Repair, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    let own = path.key("nodes");
+    match &repair.nodes {
+        Some(selector) => {
+            let meant = look_up(selector, nodes, Empty::Allowed(repair.allow_empty), &own, findings);
+            if meant.nodes.contains(&FIRST) {
+                findings.wrong(&own, "the first control plane is there by `init`: no join of it can have failed");
+            }
+        }
+        None if repair.allow_empty => findings.wrong(&path.key("allowEmpty"), "`allowEmpty` belongs to `nodes`"),
+        None => {}
     }
 }
 
@@ -168,6 +183,7 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         | Step::Export(_)
         | Step::Restart(_)
         | Step::Reset(_)
+        | Step::Repair(_)
         | Step::Scale(_)
         | Step::Advise(_)
         | Step::Member(_)
@@ -204,6 +220,10 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
     }
     if let Some(why) = expect.nodes.as_ref().and_then(|nodes| nodes.ready.wrong()) {
         findings.wrong(&path.key("nodes").key("ready"), why);
+    }
+    if expect.joins == Some(Joins::Oracle) && !task.faults.is_empty() {
+        let help = "break it in a task before, with `fault`, and end it behind with `heal`";
+        findings.wrong_with(&path.key("joins"), "the oracle knows nothing of what the task's own faults will do", help);
     }
     alone::expectations(expect, path, nodes, findings);
     demands::check(&task.step, expect, path, nodes, findings);

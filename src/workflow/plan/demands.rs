@@ -4,7 +4,9 @@ use super::super::file::Path;
 use super::findings::Findings;
 use super::select::{Empty, Meant, Nodes, look_up};
 use super::types::Step;
-use crate::spec::{Amount, Comparable, Compare, Expectations, Joins, Limit, Logs, Over, Pick, Point, RatioTo, Resources, Selector, Time};
+use crate::spec::{
+    Amount, Comparable, Compare, Expectations, Join, Joins, Limit, Logs, Order, Over, Pick, Point, RatioTo, Resources, Selector, Time,
+};
 
 /// Looks at what one task expects.
 pub(super) fn check(step: &Step, expect: &Expectations, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -37,6 +39,16 @@ fn joins(joins: &Joins, step: &Step, path: &Path, nodes: &Nodes, findings: &mut 
     if !matches!(step, Step::Join(_) | Step::Scale(_)) {
         findings.wrong(path, "joins is about the joins of its own task: it belongs to a task with join or scale");
     }
+    if let (Joins::Oracle, Step::Join(join)) = (joins, step) {
+        self::oracle(join, path, findings);
+    }
+    if *joins == Joins::Oracle && matches!(step, Step::Scale(_)) {
+        findings.wrong_with(
+            path,
+            "of nodes that `scale` makes the oracle sees nothing before",
+            "make them with the cluster, and `join` them",
+        );
+    }
     let Joins::These(these) = joins else { return };
     if these.is_empty() {
         findings.wrong_with(path, "joins names no node", "say `joins: ok` where all succeed, or `cp3: {fails: TEXT}`");
@@ -48,6 +60,14 @@ fn joins(joins: &Joins, step: &Step, path: &Path, nodes: &Nodes, findings: &mut 
         if end.fails.is_empty() {
             findings.wrong(path, format!("{pick}: each error holds the empty text: say a part of kubeadm's own"));
         }
+    }
+}
+
+/// What the oracle's rules are not about.
+fn oracle(join: &Join, path: &Path, findings: &mut Findings<'_>) {
+    let other = [("order: staged", join.order == Order::Staged), ("inFlight", join.in_flight.is_some()), ("jitter", join.jitter.is_some())];
+    for (key, _) in other.iter().filter(|(_, there)| *there) {
+        findings.wrong(path, format!("the oracle knows joins all at once, or one after the other: no `{key}`"));
     }
 }
 

@@ -15,10 +15,6 @@ pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &m
         let what = format!("nothing can be disturbed while `{}` runs", task.step.word());
         findings.wrong_with(&list, what, "a fault lives in the step that it disturbs: init, join, reset, restart, scale, exec, cmd, wait");
     }
-    if !task.faults.is_empty() && nodes.is_etcd_alone() {
-        let what = "faults are made in nodes of kubeadm's, and this cluster is etcd alone, without Kubernetes";
-        findings.wrong_with(&list, what, "use `member: {stop: …}`");
-    }
     for (at, fault) in task.faults.iter().enumerate() {
         let path = list.index(at);
         if fault.id.trim().is_empty() {
@@ -53,7 +49,7 @@ pub(super) fn standing(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut
 /// Does anything in this step set the fault off, and does its end come?
 fn turn(task: &PlannedTask, fault: &Fault, path: &Path, findings: &mut Findings<'_>) {
     let word = task.step.word();
-    let kubeadm = matches!(task.step, Step::Init | Step::Join(_) | Step::Reset(_) | Step::Scale(_) | Step::Group { .. });
+    let kubeadm = matches!(task.step, Step::Init | Step::Join(_) | Step::Reset(_) | Step::Repair(_) | Step::Scale(_) | Step::Group { .. });
     let own = matches!(task.step, Step::Exec(_) | Step::Cmd(_));
     if fault.on.call.is_some() {
         let on = path.key("on").key("call");
@@ -135,6 +131,12 @@ fn trigger(on: &Trigger, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
 }
 
 fn action(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    // all else needs a shell in the node, or kubeadm
+    let frozen = fault.action.pause.as_ref().is_some_and(|target| target.what == Victim::Node);
+    if nodes.is_etcd_alone() && !frozen {
+        let what = "this cluster is etcd alone, whose nodes have no shell: nothing but `pause` of a `node` can be done to them";
+        findings.wrong_with(path, what, "use that, or `member: {stop: …}`");
+    }
     let Action { drop_answer, delay, refuse, hold, kill, pause, restart, crash_all, partition, bandwidth, disk_full, disk_slow } =
         &fault.action;
     let given = [

@@ -9,7 +9,7 @@ use super::types::{PlannedTask, Step};
 use super::{alone, check};
 use crate::cluster::Topology;
 use crate::node::Role;
-use crate::spec::{Join, Scale, Selector, State, Wait};
+use crate::spec::{Join, MemberStep, Scale, Selector, State, Wait};
 
 /// What earlier tasks have made.
 struct Flow {
@@ -22,6 +22,12 @@ struct Flow {
     tried: BTreeSet<(Role, u8)>,
     /// Faults that last until they are healed.
     standing: BTreeSet<String>,
+    /// How many nodes an etcd alone is founded with.
+    founders: u8,
+    /// Its nodes that are, or were, members.
+    members: BTreeSet<(Role, u8)>,
+    /// Has something run that may have changed the list by itself?
+    others: bool,
 }
 
 /// Looks at all tasks in their order.
@@ -29,8 +35,17 @@ pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings
     let of = |role: Role| u8::try_from(topology.nodes.iter().filter(|n| n.role == role).count()).unwrap_or(u8::MAX);
     let nodes =
         Nodes { cluster: topology.name.clone(), control_planes: of(Role::ControlPlane), workers: of(Role::Worker), etcd: of(Role::Etcd) };
-    let mut flow =
-        Flow { created: false, inited: false, nodes, joined: BTreeSet::new(), tried: BTreeSet::new(), standing: BTreeSet::new() };
+    let mut flow = Flow {
+        created: false,
+        inited: false,
+        nodes,
+        joined: BTreeSet::new(),
+        tried: BTreeSet::new(),
+        standing: BTreeSet::new(),
+        founders: topology.etcd.as_ref().map_or(0, |etcd| etcd.members),
+        members: BTreeSet::new(),
+        others: false,
+    };
     for (path, task) in tasks {
         flow.take(task, path, findings);
         if let Step::Group { tasks, .. } = &task.step {
@@ -68,6 +83,7 @@ impl Flow {
                 (self.created, self.inited) = (true, true);
                 self.joined = [FIRST].into();
                 self.tried = [FIRST].into();
+                self.members = (1..=self.founders).map(|n| (Role::Etcd, n)).collect();
             }
             Step::Join(join) => {
                 needs(inited, "nothing can join by then", "`init`");
@@ -80,6 +96,13 @@ impl Flow {
                 let mut unheard = Vec::new();
                 let meant = look_up(&reset.nodes, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
                 self.joined.retain(|node| !meant.nodes.contains(node) && !meant.unknown);
+            }
+            Step::Repair(repair) => {
+                needs(inited, "no join can have failed by then", "`init`");
+                let mut unheard = Vec::new();
+                let selector = repair.nodes.clone().unwrap_or_else(Selector::all);
+                let meant = look_up(&selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
+                self.joined.retain(|node| *node == FIRST || !meant.nodes.contains(node));
             }
             Step::Advise(_) => needs(inited, "there is no etcd to ask by then", "`init`"),
             Step::Scale(scale) => {
@@ -100,17 +123,54 @@ impl Flow {
                     self.waits_for_strangers(selector, path, findings);
                 }
             }
-            Step::Member(_) => needs(inited, "there is no etcd by then", "`init`"),
-            Step::Wait(Wait { until: Some(State::Running), .. }) | Step::Exec(_) | Step::Copy(_) | Step::Restart(_) | Step::Export(_) => {
+            Step::Member(member) => {
+                needs(inited, "there is no etcd by then", "`init`");
+                if inited {
+                    self.member(member, path, findings);
+                }
+            }
+            Step::Exec(_) => {
+                needs(created, "there are no nodes by then", "`create` or `init`");
+                self.others = true;
+            }
+            Step::Wait(Wait { until: Some(State::Running), .. }) | Step::Copy(_) | Step::Restart(_) | Step::Export(_) => {
                 needs(created, "there are no nodes by then", "`create` or `init`");
             }
             Step::Delete => {
                 (self.created, self.inited) = (false, false);
+                self.members.clear();
                 self.joined.clear();
                 self.standing.clear();
             }
             Step::Cmd(_) | Step::Wait(Wait { until: None, .. }) | Step::Group { .. } => {}
         }
+    }
+
+    /// Whoever is changed has to be a member by then, unless the refusal is what is wanted. etcdctl may have added it; then only joinder's
+    /// own `start` does not know of it.
+    fn member(&mut self, member: &MemberStep, path: &Path, findings: &mut Findings<'_>) {
+        if member.fails.is_some() {
+            return;
+        }
+        if let Some(add) = &member.add {
+            let added = self.meant(&add.node, path, findings);
+            self.members.extend(added);
+        } else if let Some((word, selector)) = alone::of_a_member(member) {
+            let nodes = self.meant(selector, path, findings);
+            let strangers: Vec<String> = nodes.difference(&self.members).map(|node| short(*node)).collect();
+            if !strangers.is_empty() && (word == "start" || !self.others) {
+                let what = format!("{} is no member of etcd by then", strangers.join(", "));
+                let help = "put a task with `member: {add: …}` of it before this one";
+                findings.wrong_with(&path.key(word).key("node"), what, help);
+            }
+        }
+    }
+
+    /// The nodes that are surely meant; what is wrong with the selector is told by the check.
+    fn meant(&self, selector: &Selector, path: &Path, findings: &mut Findings<'_>) -> BTreeSet<(Role, u8)> {
+        let mut unheard = Vec::new();
+        let meant = look_up(selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
+        if meant.unknown { BTreeSet::new() } else { meant.nodes }
     }
 
     /// Only what was broken by a task can be healed by one.

@@ -93,6 +93,7 @@ impl Planner<'_> {
             ("export", task.export.is_some()),
             ("restart", task.restart.is_some()),
             ("reset", task.reset.is_some()),
+            ("repair", task.repair.is_some()),
             ("scale", task.scale.is_some()),
             ("advise", task.advise.is_some()),
             ("member", task.member.is_some()),
@@ -117,7 +118,7 @@ impl Planner<'_> {
             ([_], _) => self.only_step(task, path, findings),
             ([], Some(_)) => Some(Step::Expect),
             ([], None) => {
-                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, scale, advise, member, fault, heal, \
+                let steps = "cmd, create, init, join, exec, copy, wait, group, export, restart, reset, repair, scale, advise, member, fault, heal, \
                              delete, or expect alone";
                 findings.wrong_with(path, "this task has no step", format!("give it one of: {steps}"));
                 None
@@ -174,6 +175,7 @@ impl Planner<'_> {
             task.export.clone().map(Step::Export),
             task.restart.clone().map(Step::Restart),
             task.reset.clone().map(Step::Reset),
+            task.repair.clone().map(Step::Repair),
             task.fault.clone().map(|fault| Step::Fault(Box::new(fault))),
             task.heal.clone().map(Step::Heal),
             task.scale.clone().map(Step::Scale),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::cluster::Topology;
 use crate::spec::{
-    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, Load, MemberStep, Reset, Restart, Scale, Selector,
-    Wait, When,
+    Advise, ClusterSpec, Exec, Expectations, Export, Fault, Invariants, Join, KnownBad, Load, MemberStep, Repair, Reset, Restart, Scale,
+    Selector, Wait, When,
 };
 
 /// What one task does.
@@ -39,6 +39,8 @@ pub enum Step {
     Restart(Restart),
     /// `kubeadm reset`.
     Reset(Reset),
+    /// Take away what failed joins have left.
+    Repair(Repair),
     /// Grow or shrink the cluster.
     Scale(Scale),
     /// Ask whether the next control plane may join.
@@ -70,6 +72,7 @@ impl Step {
             Self::Export(_) => "export",
             Self::Restart(_) => "restart",
             Self::Reset(_) => "reset",
+            Self::Repair(_) => "repair",
             Self::Scale(_) => "scale",
             Self::Advise(_) => "advise",
             Self::Member(_) => "member",

@@ -26,6 +26,10 @@ pub fn describe(step: &Step, etcd: Option<&EtcdAlone>) -> String {
         Step::Export(export) => format!("write the nodes' logs to {}", export.to.as_deref().unwrap_or("the artifacts")),
         Step::Restart(restart) => describe_restart(restart),
         Step::Reset(reset) => format!("kubeadm reset of {}", reset.nodes),
+        Step::Repair(repair) => match &repair.nodes {
+            Some(nodes) => format!("repair what failed joins of {nodes} have left"),
+            None => "repair what failed joins have left".into(),
+        },
         Step::Scale(scale) => describe_scale(scale),
         Step::Advise(advise) => {
             let because = advise.because.as_ref().map(|text| format!(", because of {text:?}")).unwrap_or_default();

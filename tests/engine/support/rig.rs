@@ -204,7 +204,13 @@ impl Rig {
         let kubeconfig = logs.path().join("kubeconfig");
         let mut world = World {
             topology: plan.topology.clone(),
-            images: Images { node: "node".into(), kubernetes: None, etcd: Some("3.6.16".into()), load_balancer: Some("balancer".into()) },
+            images: Images {
+                node: "node".into(),
+                kubernetes: None,
+                etcd: Some("3.6.16".into()),
+                load_balancer: Some("balancer".into()),
+                more_etcd: std::collections::BTreeMap::default(),
+            },
             // any small file: nobody starts it
             overrides: Overrides { joinder: Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into()), ..Overrides::default() },
             run: id.to_owned(),

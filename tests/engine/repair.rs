@@ -1,0 +1,76 @@
+//! What failed joins leave, and its repair.
+
+use joinder::event::Event;
+use joinder::sys::stop::Stop;
+
+use crate::support::{Ran, Rig, Script, plan};
+
+/// kubeadm of cp2 is killed when its member is there, at one call or another.
+fn killed(at: &str) -> String {
+    format!(
+        "{{name: join, join: {{nodes: cp2}}, expect: {{joins: {{cp2: {{fails: it was killed}}}}}},
+           faults: [{{id: killed, on: {{call: {at}, at: answer}}, do: {{kill: {{what: kubeadm, nodes: cp2}}}}}}]}}"
+    )
+}
+
+async fn run(rig: &Rig, tasks: &[&str]) -> Ran {
+    let plan = plan(&format!(
+        "{{version: 2, cluster: {{name: one, controlPlanes: 3}}, invariants: {{off: [started, cause, truthful]}}, tasks: [
+           {{name: init, init: {{}}}}, {}, {{name: delete, force: true, delete: {{}}}}]}}",
+        tasks.join(", ")
+    ));
+    rig.run(&plan, "r1", &Stop::new()).await
+}
+
+fn resets(ran: &Ran) -> usize {
+    ran.events.iter().filter(|e| matches!(e, Event::KubeadmStarted { argv, .. } if argv[1] == "reset")).count()
+}
+
+const AGAIN: &str = "{name: again, join: {nodes: cp2}, expect: {joins: ok, members: {voters: 2, learners: 0}}}";
+
+#[tokio::test(start_paused = true)]
+async fn a_learner_that_the_reset_leaves_is_taken_out_and_the_node_joins_again() {
+    let rig = Rig::new();
+    rig.nodes.script("one-control-plane-2", Script::LeavesMember);
+    let repair = "{name: repair, repair: {}, expect: {members: {voters: 1, learners: 0}}}";
+    let ran = run(&rig, &[&killed("MemberAdd"), repair, AGAIN]).await;
+    assert_eq!(ran.result.failed, None, "{}", ran.told());
+    let text = "repaired one-control-plane-2: kubeadm reset; its unnamed-learner 2 taken out of etcd by way of one-control-plane-1";
+    assert!(ran.told().contains(text), "{}", ran.told());
+    assert_eq!(resets(&ran), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_reset_itself_takes_out_is_told_so() {
+    let rig = Rig::new();
+    let repair = "{name: repair, repair: {nodes: cp2}}";
+    let ran = run(&rig, &[&killed("MemberPromote"), repair, AGAIN]).await;
+    assert_eq!(ran.result.failed, None, "{}", ran.told());
+    assert!(ran.told().contains("kubeadm itself took its voter out of etcd"), "{}", ran.told());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_to_repair_is_said_and_nothing_is_done() {
+    let rig = Rig::new();
+    let all = "{name: all, repair: {}}";
+    let one = "{name: one, repair: {nodes: [cp2, cp3]}}";
+    let ran = run(&rig, &["{name: join, join: {}}", all, one]).await;
+    assert_eq!(ran.result.failed, None, "{}", ran.told());
+    for text in ["no join has failed, and no learner is nobody's", "nothing to repair on one-control-plane-3: no join of it has failed"] {
+        assert!(ran.told().contains(text), "{text}: {}", ran.told());
+    }
+    assert_eq!(resets(&ran), 0, "who has joined stays");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voter_stays_where_it_is_needed_for_the_quorum() {
+    let rig = Rig::new();
+    let third = "{name: third, join: {nodes: cp3}, expect: {joins: {cp3: {fails: it was killed, residue: voter}}},
+        faults: [{id: killed, on: {call: MemberPromote, node: cp3, at: answer}, do: {kill: {what: kubeadm, nodes: cp3}}}]}";
+    let dead = "{name: dead, fault: {id: dead, do: {kill: {what: node, nodes: cp2}}}}";
+    let ran = run(&rig, &["{name: second, join: {nodes: cp2}}", third, dead, "{name: repair, repair: {nodes: cp3}}"]).await;
+    assert_eq!(ran.result.failed.as_deref(), Some("repair"), "{}", ran.told());
+    let why = "cannot repair one-control-plane-3: of the 2 voters that would be left 1 answer: it would take the quorum";
+    assert!(ran.told().contains(why), "{}", ran.told());
+    assert_eq!(resets(&ran), 0, "nothing was touched");
+}
