@@ -17,10 +17,13 @@ const UPGRADE: &str = "Each node needs /kinder/upgrade/version and /kinder/upgra
 #[derive(Debug, Subcommand)]
 pub(in super::super) enum Do {
     /// Show nodes, pods, images and etcd's members
+    #[command(after_help = "Examples:\n  joinder do cluster-info --name b")]
     ClusterInfo(DoArgs),
     /// Copy the first control plane's certificate authorities to the others
+    #[command(after_help = "Examples:\n  joinder do copy-certs --name b")]
     CopyCerts(DoArgs),
     /// Write kubeadm's configuration into the nodes, and run nothing
+    #[command(after_help = "Examples:\n  joinder do kubeadm-config --only-node joinder-worker-1")]
     KubeadmConfig(DoArgs),
     /// Run kubeadm init on the first control plane
     #[command(after_help = INIT)]
@@ -29,16 +32,20 @@ pub(in super::super) enum Do {
     #[command(after_help = JOIN)]
     KubeadmJoin(DoArgs),
     /// Run kubeadm reset on all nodes, the last one first
+    #[command(after_help = "Examples:\n  joinder do kubeadm-reset --only-node joinder-control-plane-3")]
     KubeadmReset(DoArgs),
     /// Run kubeadm upgrade on one node after the other, then restart the kubelets in the new version
     #[command(after_help = UPGRADE)]
     KubeadmUpgrade(DoArgs),
     /// Have the load balancer send to the control planes that there are
+    #[command(after_help = "Examples:\n  joinder do loadbalancer --name b")]
     #[command(name = "loadbalancer")]
     LoadBalancer(DoArgs),
     /// Sign all certificates before kubeadm init, and take the authority's key away
+    #[command(after_help = "Examples:\n  joinder do setup-external-ca && joinder do kubeadm-init")]
     SetupExternalCa(DoArgs),
     /// Ask a pod behind a service from each node, and ask it for a name of the cluster
+    #[command(after_help = "Examples:\n  joinder do smoke-test --wait 1m")]
     SmokeTest(DoArgs),
 }
 
@@ -90,8 +97,9 @@ pub(in super::super) struct DoArgs {
     #[arg(long, short = 'v', value_name = "N")]
     pub(super) kubeadm_verbosity: Option<u8>,
     /// Folder with patches for kubeadm
+    // a text: for paths clap refuses what is empty
     #[arg(long, value_name = "DIR")]
-    pub(super) patches: Option<PathBuf>,
+    pub(super) patches: Option<String>,
     /// Preflight errors that are none, with commas between them, in place of the three that no container can avoid
     #[arg(long, value_name = "NAMES")]
     pub(super) ignore_preflight_errors: Option<String>,

@@ -41,7 +41,7 @@ pub(super) fn options(args: &DoArgs) -> anyhow::Result<Options> {
         wait: args.wait.unwrap_or(WAIT),
         order: args.order.map_or(Order::Serial, Order::from),
         upgrade: args.upgrade_version.clone(),
-        patches: args.patches.as_deref().filter(|dir| !dir.as_os_str().is_empty()).map(patches).transpose()?.unwrap_or_default(),
+        patches: args.patches.as_deref().filter(|dir| !dir.is_empty()).map(|dir| patches(Path::new(dir))).transpose()?.unwrap_or_default(),
         wishes,
     })
 }
