@@ -62,8 +62,14 @@ fn repair(residue: Residue) -> &'static str {
             "`kubeadm reset` there and a join from the same address, which takes it over, or `etcdctl member remove`; until then \
              no other node can join"
         }
-        Residue::NamedLearner => "`kubeadm reset` there, or `etcdctl member remove`; until then no other node can join",
-        Residue::Voter => "it counts for the quorum: `kubeadm reset` there, then join again",
+        // seen with 1.36.3: a reset alone leaves it without its data, and etcd promotes it by what its leader remembers
+        Residue::NamedLearner => {
+            "`etcdctl member remove`, and `kubeadm reset` there, as the step `repair` does; until then no other node can join"
+        }
+        Residue::Voter => {
+            "it counts for the quorum: `kubeadm reset` there, and `etcdctl member remove` where that leaves it, as the step `repair` \
+             does; then join again"
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::world::World;
 use crate::agent::MemberChange;
 use crate::cluster::{Cluster, select};
 use crate::event::{Event, Member};
-use crate::node::{Node, Role};
+use crate::node::{Node, NodeError, Role};
 use crate::spec::{Repair, Residue};
 use crate::sys::stop::Stop;
 
@@ -71,19 +71,28 @@ async fn one(world: &World, cluster: &Arc<Cluster>, node: &Node, stop: &Stop) ->
     {
         return Err(refused(why));
     }
-    reset::alone(world, cluster, node, stop).await?;
+    let how = match node.trouble().await.ok().flatten() {
+        None => {
+            reset::alone(world, cluster, node, stop).await?;
+            "kubeadm reset".to_owned()
+        }
+        Some(state) => {
+            cluster.dismiss(node).await.map_err(NodeError::from)?;
+            format!("its container {state}, so nothing could be reset")
+        }
+    };
     // the reset may have done it, or not
     let members = asked::members(&via).await.map_err(refused)?;
     let by = match own(&members, &node.name, &address) {
         None if found == Residue::None => "nothing of it was in etcd".to_owned(),
-        None => format!("kubeadm itself took its {} out of etcd", found.as_str()),
+        None => format!("its {} went out of etcd with that", found.as_str()),
         Some(member) => {
             remove(&via, member, &node.name, stop).await?;
             format!("its {} {} taken out of etcd by way of {}", found.as_str(), member.id, via.name)
         }
     };
     reset::delete_object(world, cluster, node).await?;
-    tell(world, format!("repaired {}: kubeadm reset; {by}", node.name));
+    tell(world, format!("repaired {}: {how}; {by}", node.name));
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! One engine, its nodes, and runs on them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -209,7 +210,7 @@ impl Rig {
                 kubernetes: None,
                 etcd: Some("3.6.16".into()),
                 load_balancer: Some("balancer".into()),
-                more_etcd: std::collections::BTreeMap::default(),
+                more_etcd: BTreeMap::new(),
             },
             // any small file: nobody starts it
             overrides: Overrides { joinder: Some(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into()), ..Overrides::default() },
