@@ -2,6 +2,7 @@
 //!
 //! The rooms, bottom up, are described in `ARCHITECTURE.md`; `tests/rooms.rs` holds which may look into which.
 
+pub mod action;
 pub mod agent;
 pub mod cli;
 pub mod cluster;

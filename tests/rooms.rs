@@ -47,6 +47,9 @@ const DOORS: &[(&str, &[&str])] = &[
     // agent: commands in nodes are followed, and members asked who leads
     // fault: the world holds what is broken beyond one step
     ("step", &["agent", "cluster", "event", "fault", "kubeadm", "node", "observe", "runtime", "spec", "sys"]),
+    // agent, cluster, kubeadm, node, runtime: kinder's actions do what no step does, on a cluster that is there
+    // fault: a world has its faults
+    ("action", &["agent", "cluster", "event", "fault", "kubeadm", "node", "runtime", "spec", "step", "sys"]),
     // agent, cluster, node, spec: the judge asks the members, and looks into logs, for what expectations need to see
     // observe: it waits until what is judged has been told
     ("runner", &["agent", "cluster", "event", "expect", "fault", "node", "observe", "spec", "step", "sys", "workflow"]),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::doing::Do;
 use super::value::{Partition, pair, rounds};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
@@ -48,6 +49,9 @@ pub(super) enum Command {
     /// Show clusters, nodes, runs, or a kubeconfig
     #[command(subcommand)]
     Get(Get),
+    /// Run one of kinder's actions on a cluster: kubeadm's commands, and what belongs around them
+    #[command(subcommand)]
+    Do(Do),
     /// Run a command in nodes (its standard input is empty)
     Exec(ExecArgs),
     /// Copy files into nodes, or out of one
@@ -181,6 +185,21 @@ pub(super) enum Create {
 pub(super) enum Delete {
     /// Remove a cluster with all that belongs to it, and its entries in a kubeconfig
     Cluster(DeleteArgs),
+    /// Remove several clusters
+    Clusters(DeleteManyArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  joinder delete clusters a b\n  joinder delete clusters --all")]
+pub(super) struct DeleteManyArgs {
+    /// Their names
+    #[arg(value_name = "NAME", required_unless_present = "all")]
+    pub(super) names: Vec<String>,
+    /// All that there are
+    #[arg(long, short = 'A', conflicts_with = "names")]
+    pub(super) all: bool,
+    #[command(flatten)]
+    pub(super) kubeconfig: KubeconfigArgs,
 }
 
 #[derive(Debug, Args)]
@@ -350,7 +369,7 @@ pub(super) struct ManArgs {
 #[derive(Clone, Debug, Args)]
 pub(super) struct NameArgs {
     /// Name of the cluster
-    #[arg(long, value_name = "NAME", default_value = crate::cluster::DEFAULT_NAME)]
+    #[arg(long, short, value_name = "NAME", default_value = crate::cluster::DEFAULT_NAME)]
     pub(super) name: String,
 }
 
@@ -373,6 +392,7 @@ pub(super) enum Output {
     Yaml,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "one flag each")]
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  joinder create cluster --control-plane-nodes 3\n  joinder create cluster --name b --control-plane-nodes 3 --worker-nodes 1 --order serial"
@@ -398,6 +418,15 @@ pub(super) struct CreateArgs {
     /// Order in which nodes join
     #[arg(long, value_enum, default_value_t = JoinOrder::Parallel)]
     pub(super) order: JoinOrder,
+    /// etcd in a container of its own, one member without certificates, in place of one on each control plane
+    #[arg(long)]
+    pub(super) external_etcd: bool,
+    /// A folder of the engine's machine that the nodes see; may be given several times, or several with commas
+    #[arg(long, value_name = "FROM:TO[:ro]", value_delimiter = ',')]
+    pub(super) volume: Vec<String>,
+    /// Label the containers as kind and kinder do, so that their commands find them
+    #[arg(long)]
+    pub(super) compat: bool,
     /// Make the nodes only, without kubeadm
     #[arg(long)]
     pub(super) nodes_only: bool,
@@ -424,7 +453,8 @@ pub(super) enum JoinOrder {
 pub(super) struct ExecArgs {
     #[command(flatten)]
     pub(super) cluster: NameArgs,
-    /// all, first, secondaries, control-planes, workers, leader, followers, learner, cp2, worker1, etcd2, a node's name, or kinder's @all, '@cp*', @w1; several with commas
+    /// all, first, secondaries, control-planes, workers, leader, followers, learner, cp2, worker1, etcd2, a node's name, or kinder's @all, '@cp*', @w1; several with commas;
+    /// or @lb or @etcd, the load balancer or an etcd outside
     pub(super) node: String,
     /// Program and arguments; behind `--` where they have flags of their own
     #[arg(required = true)]

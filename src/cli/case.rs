@@ -13,6 +13,7 @@ use crate::cluster::{self, CreateLimits, Images, Topology};
 use crate::event::{Bus, Event};
 use crate::fault::Faults;
 use crate::image::find;
+use crate::kubeadm::wishes::Wishes;
 use crate::node::Overrides;
 use crate::runner::CaseResult;
 use crate::runtime::Runtime;
@@ -69,6 +70,7 @@ pub(super) async fn world(
         cluster: None,
         observer: None,
         faults: Faults::default(),
+        wishes: Wishes::default(),
     })
 }
 

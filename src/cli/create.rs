@@ -2,16 +2,19 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use tokio::task::JoinSet;
 
 use super::args::{CreateArgs, JoinOrder};
 use super::context::Signals;
 use super::exit::Exit;
+use super::kinder::{self, Called};
 use super::rounds::Turn;
 use super::run::{artifacts_dir, begun};
 use super::{case, diag};
-use crate::cluster::Topology;
+use crate::cluster::{Extras, Topology};
 use crate::event::{self, Bus, Event};
+use crate::image::find;
 use crate::report::{Artifacts, Reporter, Verbosity};
 use crate::runner;
 use crate::runtime::label::Lifetime;
@@ -20,7 +23,7 @@ use crate::sys::clock::Stamp;
 use crate::sys::random;
 use crate::workflow::{Language, Plan, PlannedTask, Step};
 
-pub(super) async fn cluster(args: CreateArgs) -> Exit {
+pub(super) async fn cluster(args: CreateArgs, called: Called) -> Exit {
     let spec = ClusterSpec {
         kubernetes: args.kubernetes.clone(),
         etcd: EtcdSpec { version: args.etcd_version.clone(), ..EtcdSpec::default() },
@@ -29,13 +32,17 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
         load_balancer: args.external_load_balancer.then_some(true),
         ..ClusterSpec::default()
     };
-    let topology = match Topology::of(&spec, args.nodes.name.as_deref()) {
+    let mut topology = match Topology::of(&spec, args.nodes.name.as_deref()) {
         Ok(topology) => topology,
         Err(problems) => {
             diag::say(&problems.iter().map(|p| format!("error: {p}")).collect::<Vec<_>>().join("\n"));
             return Exit::BadCommandLine;
         }
     };
+    topology.extras = Extras { compat: args.compat, external_etcd: None, binds: args.volume.clone() };
+    if args.external_etcd && !args.nodes_only {
+        return diag::fail(Exit::BadCommandLine, &anyhow!("--external-etcd needs --nodes-only: `joinder do kubeadm-init` comes then"));
+    }
     let plan = Plan {
         language: Language::V2,
         case: String::new(),
@@ -52,7 +59,7 @@ pub(super) async fn cluster(args: CreateArgs) -> Exit {
         topology,
     };
     let signals = Signals::listen();
-    match execute(&args, &plan, &signals).await {
+    match execute(&args, plan, called, &signals).await {
         Ok(exit) => exit,
         Err((exit, error)) => diag::fail(signals.or(exit), &error),
     }
@@ -93,24 +100,33 @@ fn tasks(args: &CreateArgs, topology: &Topology) -> Vec<PlannedTask> {
     tasks
 }
 
-async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
+async fn execute(args: &CreateArgs, mut plan: Plan, called: Called, signals: &Signals) -> Result<Exit, (Exit, anyhow::Error)> {
     let environment = |e: anyhow::Error| (Exit::BadEnvironment, e);
     let (runtime, about) = signals.engine().await.map_err(|e| environment(e.into()))?;
     let run = random::word(8).map_err(|e| environment(e.into()))?;
     let seed = random::seed().map_err(|e| environment(e.into()))?;
     let events = Bus::new();
+    if args.external_etcd {
+        let image = find::etcd_image(runtime.as_ref(), args.etcd_version.as_deref()).await.map_err(|e| environment(e.into()))?;
+        plan.topology.extras.external_etcd = Some(find::reference(&image).to_owned());
+    }
+    let plan = &plan;
     let mut world = case::world(plan, &args.nodes, (&run, seed), Lifetime::Kept, &runtime, &events).await.map_err(environment)?;
-    let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
-    let artifacts = Artifacts::create(&dir).map_err(|e| environment(e.into()))?;
-    begun(&dir, &run);
-    let file = dir.join("kubeconfig");
-    world.logs = Some(dir.join("nodes"));
-    world.kubeconfig = Some(file.clone());
+    let (mut artifacts, mut file) = (None, kinder::kubeconfig_file(&plan.topology.name));
+    // kinder writes nothing, and where it is a workflow's task, the folder is the workflow's
+    if !called.is_kinder() {
+        let dir = artifacts_dir(args.artifacts.as_deref(), &run).map_err(environment)?;
+        artifacts = Some(Artifacts::create(&dir).map_err(|e| environment(e.into()))?);
+        begun(&dir, &run);
+        file = Some(dir.join("kubeconfig"));
+        world.logs = Some(dir.join("nodes"));
+    }
+    world.kubeconfig.clone_from(&file);
 
     let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Normal };
     let began = Stamp::now();
     let mut reporter = JoinSet::new();
-    reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
+    reporter.spawn(Reporter::new(artifacts, verbosity).listen(events.subscribe()));
     let engine = about.describe();
     events.tell(Event::RunStarted { format: event::FORMAT, run, joinder: env!("CARGO_PKG_VERSION").into(), engine });
     let turn = Turn { plan: plan.clone(), round: 1, rounds: 1, seed };
@@ -127,16 +143,17 @@ async fn execute(args: &CreateArgs, plan: &Plan, signals: &Signals) -> Result<Ex
     events.close();
     reporter.join_all().await;
     if !failed {
-        diag::say(&hint(&plan.topology.name, (!args.nodes_only).then_some(&file)));
+        diag::say(&hint(&plan.topology.name, file.as_ref().filter(|_| !args.nodes_only), called));
     }
     Ok(exit)
 }
 
-fn hint(name: &str, kubeconfig: Option<&PathBuf>) -> String {
-    let option = if name == crate::cluster::DEFAULT_NAME { String::new() } else { format!(" --name {name}") };
+fn hint(name: &str, kubeconfig: Option<&PathBuf>, called: Called) -> String {
+    let (program, usual) = if called.is_kinder() { ("kinder", "kind") } else { ("joinder", crate::cluster::DEFAULT_NAME) };
+    let option = if name == usual { String::new() } else { format!(" --name {name}") };
     let first = match kubeconfig {
-        None => format!("joinder get nodes{option}"),
+        None => format!("{program} do kubeadm-init{option}"),
         Some(file) => format!("kubectl --kubeconfig {} get nodes", file.display()),
     };
-    format!("\n{first}\njoinder delete cluster{option}")
+    format!("\n{first}\n{program} delete cluster{option}")
 }

@@ -1,8 +1,8 @@
 //! `joinder delete cluster`.
 
-use super::args::DeleteArgs;
+use super::args::{DeleteArgs, DeleteManyArgs, NameArgs};
 use super::case::REMOVAL;
-use super::context::Signals;
+use super::context::{Signals, engine};
 use super::diag;
 use super::exit::Exit;
 use super::kubeconfig;
@@ -35,4 +35,27 @@ pub(super) async fn cluster(args: &DeleteArgs) -> Exit {
         return diag::fail(signals.or(Exit::Left), &e.context("the cluster is gone, but its entries in a kubeconfig could not be removed"));
     }
     signals.or(Exit::Passed)
+}
+
+/// Removes one after the other; the first that could not be removed decides the exit code.
+pub(super) async fn clusters(args: DeleteManyArgs) -> Exit {
+    let DeleteManyArgs { mut names, all, kubeconfig } = args;
+    if all {
+        let found = match engine().await {
+            Ok(runtime) => cluster::clusters(runtime.as_ref()).await,
+            Err(e) => Err(e),
+        };
+        match found {
+            Ok(found) => names.extend(found.into_iter().map(|cluster| cluster.name)),
+            Err(e) => return diag::fail(Exit::BadEnvironment, &e.into()),
+        }
+    }
+    let mut worst = Exit::Passed;
+    for name in names {
+        let exit = self::cluster(&DeleteArgs { cluster: NameArgs { name }, kubeconfig: kubeconfig.clone() }).await;
+        if worst == Exit::Passed {
+            worst = exit;
+        }
+    }
+    worst
 }

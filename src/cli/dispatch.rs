@@ -8,8 +8,8 @@ use clap::error::ErrorKind;
 use super::args::{Build, Cli, Command, Create, Delete, Export, Get, Test};
 use super::exit::Exit;
 use super::{
-    advise, artifacts, build, cp, create, delete, diag, doctor, exec, export, gc, get, kinder, kubeconfig, lint, manual, migrate, report,
-    run, schema, test, version, watch,
+    advise, artifacts, build, cp, create, delete, diag, doctor, doing, exec, export, gc, get, kinder, kubeconfig, lint, manual, migrate,
+    report, run, schema, test, version, watch,
 };
 
 /// Reads the command line and does what it says.
@@ -59,12 +59,14 @@ async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
         Command::Schema => schema::schema(),
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Build(Build::EtcdImage(args)) => build::etcd_image(args).await,
-        Command::Create(Create::Cluster(args)) => create::cluster(called.create(args)).await,
+        Command::Create(Create::Cluster(args)) => create::cluster(called.create(args), called).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args).await,
+        Command::Delete(Delete::Clusters(args)) => delete::clusters(args).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
-        Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output).await,
+        Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output, called).await,
         Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
         Command::Get(Get::Artifacts { dir, output }) => artifacts::artifacts(&dir, output.output),
+        Command::Do(what) => doing::act(what).await,
         Command::Exec(args) => exec::exec(&args).await,
         Command::Cp(args) => cp::cp(&args).await,
         Command::Get(Get::KubeconfigPath { cluster }) => kinder::kubeconfig_path(&cluster.name),

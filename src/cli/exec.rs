@@ -5,13 +5,16 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+
 use super::args::ExecArgs;
 use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
 use crate::agent::{AgentError, Output, Pipe};
-use crate::cluster::{self, Absent, Cluster};
+use crate::cluster::{self, Absent, Cluster, Found};
 use crate::node::Node;
+use crate::runtime::{Runtime, api};
 use crate::spec::{Pick, Selector};
 use crate::sys::stop::Stop;
 
@@ -32,6 +35,9 @@ pub(super) async fn exec(args: &ExecArgs) -> Exit {
 async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
     let stop = &signals.stop;
     let (runtime, _) = signals.engine().await?;
+    if let Some(container) = beside(&cluster::find(runtime.as_ref(), &args.cluster.name).await?, &args.node)? {
+        return Ok(Exit::Remote(plain(runtime.as_ref(), &container, &args.command, stop).await?));
+    }
     let cluster = cluster::attach(&runtime, &args.cluster.name, ATTACH).await?;
     let (nodes, absent) = select(&cluster, &args.node).await?;
     for node in &absent {
@@ -56,6 +62,34 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
         }
     }
     Ok(answer(code, &absent))
+}
+
+/// The container of `@lb` or `@etcd`, which no agent is in.
+fn beside(found: &Found, wanted: &str) -> anyhow::Result<Option<String>> {
+    let (container, what) = match wanted.to_ascii_lowercase().as_str() {
+        "@lb" => (&found.load_balancer, "load balancer"),
+        "@etcd" => (&found.external_etcd, "etcd outside of its control planes"),
+        _ => return Ok(None),
+    };
+    let Some(container) = container else { anyhow::bail!("cluster {:?} has no {what}", found.name) };
+    Ok(Some(container.name.clone()))
+}
+
+/// Runs a command by the engine alone, which cannot end it.
+async fn plain(runtime: &dyn Runtime, name: &str, command: &[String], stop: &Stop) -> anyhow::Result<u8> {
+    let mut exec = runtime.exec(name, command).await?;
+    loop {
+        let piece = tokio::select! {
+            piece = exec.output.next() => piece,
+            () = stop.soft.cancelled() => anyhow::bail!("stopped: the command in {name} goes on"),
+        };
+        match piece.transpose()? {
+            Some((api::Pipe::Out, bytes)) => std::io::stdout().lock().write_all(&bytes)?,
+            Some((api::Pipe::Err, bytes)) => std::io::stderr().lock().write_all(&bytes)?,
+            None => break,
+        }
+    }
+    Ok(runtime.exec_code(&exec.id).await?.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
 /// What a command says that failed is worse than that some nodes could not be asked.
@@ -100,15 +134,22 @@ async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<
 
 /// Nodes by the words of workflows (`secondaries`, `cp2`, `workers`, `leader`, which etcd is asked for), kinder's (`@cp*`, `@w1`), or name; several with commas.
 pub(super) async fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(Vec<Arc<Node>>, Vec<Absent>)> {
-    let picks = picks(wanted)?;
+    let named: Vec<String> = wanted.split(',').map(|word| word.trim().to_owned()).collect();
+    // kinder's users leave the cluster's name out
+    let is =
+        |name: &str, word: &str| name == word || name.strip_prefix(&cluster.name).and_then(|rest| rest.strip_prefix('-')) == Some(word);
+    let all = || cluster.nodes.iter().map(|node| node.name.as_str()).chain(cluster.absent.iter().map(|node| node.name.as_str()));
+    let words: Vec<&String> = named.iter().filter(|word| !all().any(|name| is(name, word))).collect();
+    let picks = picks(&words)?;
     let of_etcd: Vec<Pick> = picks.iter().filter(|pick| pick.depends_on_etcd()).cloned().collect();
     let asked = if of_etcd.is_empty() { Vec::new() } else { cluster::select(cluster, &Selector(of_etcd), true).await? };
     let members = cluster.with_member().map(|node| node.index);
     let down = cluster.absent.iter().filter(|node| node.role.has_member()).map(|node| node.index);
     // one that does not run is the first all the same: nobody wants another in its place
     let first = members.chain(down).min().unwrap_or(0);
-    let meant =
-        |name: &str, role, index| name == wanted || picks.iter().any(|pick| cluster::means(pick, name, role, index == first) == Some(true));
+    let meant = |name: &str, role, index| {
+        named.iter().any(|word| is(name, word)) || picks.iter().any(|pick| cluster::means(pick, name, role, index == first) == Some(true))
+    };
     let is_asked = |node: &Node| asked.iter().any(|asked| asked.name == node.name);
     let meant_or_asked = |node: &&Arc<Node>| meant(&node.name, node.role, node.index) || is_asked(node);
     let nodes = cluster.nodes.iter().filter(meant_or_asked).cloned().collect();
@@ -116,11 +157,8 @@ pub(super) async fn select(cluster: &Cluster, wanted: &str) -> anyhow::Result<(V
 }
 
 /// The words of a list. One that is none is never left out: the command would run in fewer nodes than are meant.
-fn picks(wanted: &str) -> anyhow::Result<Vec<Pick>> {
-    wanted
-        .split(',')
-        .map(|word| kinders(word.trim()).parse().map_err(|why: String| anyhow::anyhow!(why.replace("\nhelp: ", ": "))))
-        .collect()
+fn picks(words: &[&String]) -> anyhow::Result<Vec<Pick>> {
+    words.iter().map(|word| kinders(word).parse().map_err(|why: String| anyhow::anyhow!(why.replace("\nhelp: ", ": ")))).collect()
 }
 
 /// kinder's words are found in any case; what is joinder's own may be written like them.
@@ -140,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_misspelt_word_of_a_list_is_an_error() {
-        assert_eq!(picks("cp1, worker2").expect("fine"), [Pick::ControlPlane(1), Pick::Worker(2)]);
+        let picks = |words: &str| super::picks(&words.split(',').map(str::to_owned).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+        assert_eq!(picks("cp1,worker2").expect("fine"), [Pick::ControlPlane(1), Pick::Worker(2)]);
         assert_eq!(picks("@CP*,@W2,@cpN").expect("fine"), [Pick::ControlPlanes, Pick::Worker(2), Pick::Secondaries]);
         assert_eq!(picks("@leader,learner").expect("fine"), [Pick::Leader, Pick::Learner]);
         let why = picks("cp1,wrker2").expect_err("no word").to_string();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::context::engine;
 use super::diag;
 use super::exit::Exit;
+use super::show;
 use crate::cluster;
 
 const ATTACH: Duration = Duration::from_secs(10);
@@ -20,9 +21,9 @@ pub(super) async fn logs(name: &str, dir: Option<PathBuf>) -> Exit {
     match export.await {
         Err(e) => diag::fail(Exit::BadEnvironment, &e),
         Ok(missing) => {
-            diag::say(&format!("logs are in {}", dir.display()));
+            let shown = show::write(&format!("{}\n", dir.display()));
             if missing.is_empty() {
-                return Exit::Passed;
+                return shown;
             }
             diag::say(&format!("error: not all could be read:\n  {}", missing.join("\n  ")));
             Exit::Failed

@@ -8,6 +8,7 @@ use super::args::Output;
 use super::context::engine;
 use super::diag;
 use super::exit::Exit;
+use super::kinder::Called;
 use super::show;
 pub(super) use super::show::write;
 use crate::cluster::{self, Found};
@@ -32,7 +33,7 @@ pub(super) async fn clusters(output: Output) -> Exit {
     }
 }
 
-pub(super) async fn nodes(name: &str, output: Output) -> Exit {
+pub(super) async fn nodes(name: &str, output: Output, called: Called) -> Exit {
     let found = match engine().await {
         Ok(runtime) => cluster::find(runtime.as_ref(), name).await,
         Err(e) => Err(e.into()),
@@ -40,7 +41,11 @@ pub(super) async fn nodes(name: &str, output: Output) -> Exit {
     match found {
         Err(e) => diag::fail(Exit::BadEnvironment, &e.into()),
         Ok(found) => {
-            let all: Vec<&Container> = found.nodes.iter().chain(&found.load_balancer).collect();
+            let Found { nodes, load_balancer, external_etcd, .. } = &found;
+            let all: Vec<&Container> = match called {
+                Called::Joinder => nodes.iter().chain(load_balancer).chain(external_etcd).collect(),
+                Called::Kinder => external_etcd.iter().chain(load_balancer).chain(nodes).collect(),
+            };
             let rows = all.iter().map(|n| [n.name.clone(), role(n), n.state.clone(), address(n)]);
             show::rows(output, ["NAME", "ROLE", "STATE", "ADDRESS"], rows.collect(), &all.iter().map(|n| node_json(n)).collect())
         }

@@ -54,6 +54,7 @@ impl Called {
             Self::Kinder => {
                 let mut args = args;
                 args.nodes_only = true;
+                args.compat = true;
                 args.nodes.name.get_or_insert_with(|| NAME.to_owned());
                 args
             }
@@ -89,10 +90,15 @@ pub(super) fn version() -> Exit {
     show::write(&format!("v{VERSION}\n"))
 }
 
+/// Where kinder keeps a cluster's kubeconfig.
+pub(super) fn kubeconfig_file(name: &str) -> Option<PathBuf> {
+    env::var("HOME").map(|home| Path::new(&home).join(format!(".kube/kind-config-{name}")))
+}
+
 /// `get kubeconfig-path`.
 pub(super) fn kubeconfig_path(name: &str) -> Exit {
-    match env::var("HOME") {
-        Some(home) => show::write(&format!("{home}/.kube/kind-config-{name}\n")),
+    match kubeconfig_file(name) {
+        Some(file) => show::write(&format!("{}\n", file.display())),
         None => diag::fail(Exit::BadEnvironment, &anyhow::anyhow!("HOME is not set, below which kinder keeps kubeconfigs")),
     }
 }
@@ -115,8 +121,8 @@ mod tests {
     #[test]
     fn kinder_makes_containers_that_are_called_kind_and_nothing_in_them() {
         let (kinder, joinder) = (created(Called::Kinder), created(Called::Joinder));
-        assert_eq!((kinder.nodes_only, kinder.nodes.name.as_deref()), (true, Some("kind")));
-        assert_eq!((joinder.nodes_only, joinder.nodes.name), (false, None));
+        assert_eq!((kinder.nodes_only, kinder.compat, kinder.nodes.name.as_deref()), (true, true, Some("kind")));
+        assert_eq!((joinder.nodes_only, joinder.compat, joinder.nodes.name), (false, false, None));
     }
 
     #[test]

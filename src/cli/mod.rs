@@ -12,6 +12,7 @@ mod delete;
 mod diag;
 mod dispatch;
 mod doctor;
+mod doing;
 mod dry_run;
 mod exec;
 mod exit;

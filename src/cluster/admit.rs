@@ -1,13 +1,15 @@
 //! When a node may serve: its API server answers `/readyz`, its Node object is Ready.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::create::Cluster;
 use crate::agent::{AgentError, Call, Said};
-use crate::node::{Node, path};
-use crate::runtime::RuntimeError;
+use crate::node::{Node, NodeError, path};
+use crate::runtime::{Fault, RuntimeError};
 use crate::sys::wait::{Look, Patience, WaitError, wait};
 
 /// One question to an API server.
@@ -62,14 +64,61 @@ impl Cluster {
     /// # Errors
     /// Why there is no such list, in words.
     pub async fn ready_nodes(&self) -> Result<(Vec<String>, Vec<String>), String> {
+        let list: NodeList = serde_json::from_str(&self.ask_api("/api/v1/nodes").await?).map_err(|e| e.to_string())?;
+        let (ready, waiting): (Vec<_>, Vec<_>) = list.items.into_iter().partition(NodeObject::is_ready);
+        let names = |nodes: Vec<NodeObject>| nodes.into_iter().map(|n| n.metadata.name).collect();
+        Ok((names(ready), names(waiting)))
+    }
+
+    /// What the first API server says that answers with 200.
+    ///
+    /// # Errors
+    /// What each said instead, in words.
+    pub async fn ask_api(&self, path: &str) -> Result<String, String> {
         let mut said = Vec::new();
         for node in self.control_planes() {
-            match nodes_of(node).await {
-                Ok(list) => return Ok(list),
+            match node.agent().ask(get(node, path), ASK).await {
+                Ok(Said::Answer { status: 200, body }) => return Ok(body),
+                Ok(Said::Answer { status, .. }) => said.push(format!("the API server of {} answered {path} with {status}", node.name)),
+                Ok(other) => said.push(format!("{other:?}")),
+                Err(e) => said.push(e.to_string()),
+            }
+        }
+        Err(said.join("; "))
+    }
+
+    /// The first control plane whose API server is ready.
+    ///
+    /// # Errors
+    /// What each said instead, in words.
+    pub async fn serving(&self) -> Result<&Arc<Node>, String> {
+        let mut said = Vec::new();
+        for node in self.control_planes() {
+            match self.api_server(node).await {
+                Ok(()) => return Ok(node),
                 Err(why) => said.push(why),
             }
         }
         Err(said.join("; "))
+    }
+
+    /// Has the load balancer send to those control planes that have an API server, ready or not; returns their names.
+    /// `None` where there is no load balancer.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn balance(&self) -> Result<Option<Vec<String>>, NodeError> {
+        let Some(balancer) = &self.load_balancer else { return Ok(None) };
+        let mut backends = BTreeMap::new();
+        for node in self.control_planes() {
+            match node.read(path::API_MANIFEST).await {
+                Ok(_) => drop(backends.insert(node.name.clone(), node.address)),
+                Err(NodeError::Engine(e)) if e.is(Fault::NotFound) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        balancer.set(&backends).await?;
+        Ok(Some(backends.into_keys().collect()))
     }
 }
 
@@ -84,16 +133,6 @@ async fn readyz(node: &Node) -> Result<Option<String>, AgentError> {
 fn get(node: &Node, path: &str) -> Call {
     let server = Some(format!("https://{}:{}", node.address, path::API_PORT));
     Call::Get { kubeconfig: path::ADMIN_CONF.into(), server, path: path.to_owned() }
-}
-
-async fn nodes_of(node: &Node) -> Result<(Vec<String>, Vec<String>), String> {
-    let Said::Answer { status: 200, body } = node.agent().ask(get(node, "/api/v1/nodes"), ASK).await.map_err(|e| e.to_string())? else {
-        return Err(format!("the API server of {} did not list the nodes", node.name));
-    };
-    let list: NodeList = serde_json::from_str(&body).map_err(|e| e.to_string())?;
-    let (ready, waiting): (Vec<_>, Vec<_>) = list.items.into_iter().partition(NodeObject::is_ready);
-    let names = |nodes: Vec<NodeObject>| nodes.into_iter().map(|n| n.metadata.name).collect();
-    Ok((names(ready), names(waiting)))
 }
 
 /// Why a node is not behind the load balancer.

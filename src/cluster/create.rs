@@ -118,6 +118,8 @@ pub struct Cluster {
     /// Its nodes that did not run when it was attached to.
     pub absent: Vec<Absent>,
     pub(super) load_balancer: Option<Arc<LoadBalancer>>,
+    /// URL of an etcd outside of its control planes.
+    pub external_etcd: Option<String>,
 }
 
 /// A node that does not run.
@@ -237,9 +239,16 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
             (Some(_) | None, _) => Ok(None),
         }
     };
-    let (balancer, made) = tokio::join!(balancer, making.join_all());
+    let etcd = async {
+        match &topology.extras.external_etcd {
+            Some(image) => maker.external_etcd(image).await.map(Some),
+            None => Ok(None),
+        }
+    };
+    let (balancer, etcd, made) = tokio::join!(balancer, etcd, making.join_all());
     let mut nodes = made.into_iter().collect::<Result<Vec<_>, _>>()?;
     let balancer = balancer?;
+    let external_etcd = etcd?;
     nodes.sort_by_key(|(node, _)| node.index);
     let first = nodes.first().map(|(node, port)| (node.address, *port)).ok_or(CreateError::Stopped)?;
     let (address, host_port) = balancer.as_ref().map_or(first, |(_, port)| (Topology::load_balancer_address(subnet), *port));
@@ -256,13 +265,19 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         endpoint: format!("{address}:{}", path::API_PORT),
         host_port,
         kubernetes,
-        etcd_tag: images.etcd.as_ref().map(|v| format!("{v}-0")),
+        etcd_tag: images.etcd.as_deref().map(etcd_tag),
         kubeadm: topology.kubeadm.clone(),
         secrets,
         starts: Arc::default(),
         absent: Vec::new(),
         load_balancer: balancer.map(|(balancer, _)| Arc::new(balancer)),
+        external_etcd,
     })
+}
+
+/// The tag of etcd's image as kubeadm has it.
+pub(super) fn etcd_tag(version: &str) -> String {
+    format!("{version}-0")
 }
 
 /// A node and its port on the host.
@@ -283,7 +298,7 @@ impl Maker<'_> {
     /// When no certificate can be signed for it.
     pub(super) fn node(&self, place: &NodePlace, mut port: u16) -> Result<impl Future<Output = Made> + Send + use<>, CreateError> {
         let Creation { topology, images, overrides, limits, runtime, events, stop, .. } = *self.creation;
-        let mut labels = label::with_role(self.labels.clone(), place.role.as_str());
+        let mut labels = self.labels_of(place.role.as_str());
         labels.insert(label::INDEX.into(), place.index.to_string());
         let others = topology.nodes.iter().filter(|n| n.index != place.index).map(|n| (n.index, n.address(self.subnet)));
         let address = place.address(self.subnet);
@@ -299,6 +314,7 @@ impl Maker<'_> {
                 image: images.node.clone(),
                 labels,
                 env: vec!["container=docker".into()],
+                binds: topology.extras.binds.clone(),
                 network: Some((topology.name.clone(), address)),
                 ..ContainerSpec::default()
             },
@@ -337,6 +353,40 @@ impl Maker<'_> {
         })
     }
 
+    /// What a container carries.
+    fn labels_of(&self, role: &str) -> Labels {
+        let labels = label::with_role(self.labels.clone(), role);
+        let Topology { name, extras, .. } = self.creation.topology;
+        if extras.compat { label::with_kinds(labels, name, role) } else { labels }
+    }
+
+    /// One member without certificates, as kinder has it; returns its URL.
+    async fn external_etcd(&self, image: &str) -> Result<String, CreateError> {
+        let Creation { topology, runtime, .. } = *self.creation;
+        let (name, address) = (topology.external_etcd_name(), Topology::external_etcd_address(self.subnet));
+        let url = format!("http://{address}:{}", path::CLIENT_PORT);
+        let flags = [
+            format!("--name={name}"),
+            format!("--data-dir={}", path::ETCD_DATA),
+            format!("--advertise-client-urls={url}"),
+            format!("--listen-client-urls=http://0.0.0.0:{}", path::CLIENT_PORT),
+        ];
+        let spec = ContainerSpec {
+            name: name.clone(),
+            image: image.to_owned(),
+            entrypoint: vec![path::ETCD_PROGRAM.into()],
+            cmd: flags.into(),
+            labels: self.labels_of(super::inventory::EXTERNAL_ETCD),
+            volumes: vec![path::ETCD_DATA.into()],
+            network: Some((topology.name.clone(), address)),
+            stop_signal: Some("SIGTERM".into()),
+            ..ContainerSpec::default()
+        };
+        runtime.create(&spec).await?;
+        runtime.start(&name).await?;
+        Ok(url)
+    }
+
     async fn load_balancer(&self, image: &str, mut port: u16) -> Result<(LoadBalancer, u16), CreateError> {
         let Creation { topology, runtime, .. } = *self.creation;
         let name = topology.load_balancer_name();
@@ -346,7 +396,7 @@ impl Maker<'_> {
             let spec = ContainerSpec {
                 name: name.clone(),
                 image: image.to_owned(),
-                labels: label::with_role(self.labels.clone(), super::inventory::LOAD_BALANCER),
+                labels: self.labels_of(super::inventory::LOAD_BALANCER),
                 network: Some((topology.name.clone(), address)),
                 ports: [(path::API_PORT, port)].into(),
                 ..ContainerSpec::default()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use super::create::{Absent, Cluster, CreateError, Secrets};
+use super::create::{Absent, Cluster, CreateError, Secrets, etcd_tag};
 use super::load_balancer::LoadBalancer;
 use super::remove::{Gone, remove};
 use super::topology::{Settings, Topology};
@@ -17,6 +17,9 @@ use crate::sys::owner::Owner;
 
 /// The role label of a load balancer; kind's and kinder's word.
 pub(super) const LOAD_BALANCER: &str = "external-load-balancer";
+
+/// The role label of an etcd outside of the control planes; kinder's word.
+pub(super) const EXTERNAL_ETCD: &str = "external-etcd";
 
 /// A cluster that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub struct Found {
     pub nodes: Vec<Container>,
     /// Its load balancer.
     pub load_balancer: Option<Container>,
+    /// Its etcd outside of the control planes.
+    pub external_etcd: Option<Container>,
 }
 
 impl Found {
@@ -90,10 +95,12 @@ pub async fn clusters(runtime: &dyn Runtime) -> Result<Vec<Found>, RuntimeError>
             owner: labels.get(label::OWNER).cloned(),
             nodes: Vec::new(),
             load_balancer: None,
+            external_etcd: None,
         });
         match text(label::ROLE).as_str() {
             role if Role::of(role).is_some() => entry.nodes.push(container),
             LOAD_BALANCER => entry.load_balancer = Some(container),
+            EXTERNAL_ETCD => entry.external_etcd = Some(container),
             _ => {}
         }
     }
@@ -152,8 +159,7 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
         if let Some(address) = whole.address {
             endpoint = format!("{address}:{}", path::API_PORT);
         }
-        let backends = nodes.iter().filter(|n| n.role == Role::ControlPlane).map(|n| (n.name.clone(), n.address)).collect();
-        load_balancer = Some(Arc::new(LoadBalancer::existing(whole.name, runtime.clone(), backends)));
+        load_balancer = Some(Arc::new(LoadBalancer::existing(whole.name, runtime.clone())));
     }
     let kubernetes = match nodes[0].role {
         Role::Etcd => String::new(),
@@ -163,18 +169,26 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
     };
     // The secrets of a cluster are kept nowhere: whoever joins a node later makes new ones with kubeadm.
     let secrets = Secrets { token: String::new(), certificate_key: String::new() };
+    let image = runtime.image(&found.nodes[0].image).await?;
+    let etcd_tag = image.and_then(|image| image.labels.get(label::ETCD).map(|version| etcd_tag(version)));
+    let mut external_etcd = None;
+    if let Some(container) = &found.external_etcd {
+        let address = runtime.container(&container.name).await?.address;
+        external_etcd = address.map(|address| format!("http://{address}:{}", path::CLIENT_PORT));
+    }
     Ok(Cluster {
         name: found.name,
         nodes,
         endpoint,
         host_port,
         kubernetes,
-        etcd_tag: None,
+        etcd_tag,
         kubeadm: Settings::default(),
         secrets,
         starts: Arc::default(),
         absent,
         load_balancer,
+        external_etcd,
     })
 }
 
@@ -194,7 +208,10 @@ pub async fn refuse_taken(topology: &Topology, runtime: &dyn Runtime) -> Result<
         return Err(CreateError::NetworkTaken { name: name.to_owned(), owner });
     }
     let balancer = topology.load_balancer_name();
-    let ours = |name: &str| topology.nodes.iter().any(|n| n.name == name) || (topology.load_balancer && balancer == name);
+    let etcd = topology.extras.external_etcd.as_ref().map(|_| topology.external_etcd_name());
+    let ours = |name: &str| {
+        etcd.as_deref() == Some(name) || topology.nodes.iter().any(|n| n.name == name) || (topology.load_balancer && balancer == name)
+    };
     if let Some(container) = runtime.containers(&[]).await?.into_iter().find(|c| ours(&c.name)) {
         return Err(CreateError::ContainerTaken { name: container.name, image: container.image });
     }

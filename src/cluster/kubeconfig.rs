@@ -62,6 +62,8 @@ impl Cluster {
     /// [`KubeconfigError`].
     pub async fn keep_kubeconfig(&self, run: &str, file: &Path) -> Result<(), KubeconfigError> {
         let text = format!("{}\n{}", mark(run), self.kubeconfig(false).await?);
+        let dir = file.parent().map_or(Ok(()), fs::create_dir_all);
+        dir.map_err(|source| KubeconfigError::Write { path: file.to_owned(), source })?;
         write_atomic(file, text.as_bytes(), 0o600).map_err(|source| KubeconfigError::Write { path: file.to_owned(), source })
     }
 }

@@ -28,4 +28,4 @@ pub use network::{RANGE, free_subnets, span};
 pub use pick::means;
 pub use remove::{Gone, remove};
 pub use select::{SelectError, only, select, status};
-pub use topology::{DEFAULT_NAME, EtcdAlone, Images, NodePlace, Settings, Topology, TopologyError};
+pub use topology::{DEFAULT_NAME, EtcdAlone, Extras, Images, NodePlace, Settings, Topology, TopologyError};

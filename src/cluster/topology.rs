@@ -16,6 +16,8 @@ pub const DEFAULT_NAME: &str = "joinder";
 const LONGEST_NAME: usize = 63;
 /// Last byte of the first node's address, less one. The ones below are the gateway's and the load balancer's.
 const FIRST_HOST: u8 = 10;
+/// Last byte of the address of an etcd outside.
+const EXTERNAL_ETCD_HOST: u8 = 3;
 /// How many learners etcd lets in at once (`membership.DefaultMaxLearners`).
 const MAX_LEARNERS: usize = 1;
 /// Last byte of the load balancer's address.
@@ -36,6 +38,17 @@ pub struct Images {
     pub more_etcd: BTreeMap<String, String>,
 }
 
+/// What kinder's users may want of a cluster besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Labels of kind and kinder, so that their commands find its containers.
+    pub compat: bool,
+    /// The image of an etcd outside of the control planes, where there is to be one.
+    pub external_etcd: Option<String>,
+    /// Folders of the engine's machine that its nodes see.
+    pub binds: Vec<String>,
+}
+
 /// What was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
@@ -51,6 +64,8 @@ pub struct Topology {
     pub discovery: Discovery,
     /// etcd alone, without Kubernetes.
     pub etcd: Option<EtcdAlone>,
+    /// What kinder's users may want.
+    pub extras: Extras,
     /// What kubeadm is told.
     pub kubeadm: Settings,
     /// Things to warn about.
@@ -239,7 +254,7 @@ impl Topology {
             limits: limits.into_iter().filter_map(|(name, limit)| Some((name, limit?.0))).collect(),
             etcd_args: args(spec),
         };
-        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, kubeadm, warnings })
+        Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, kubeadm, extras: Extras::default(), warnings })
     }
 
     /// With so many nodes of each role: new ones count on behind those that are there, the highest numbers go. Returns the
@@ -287,6 +302,16 @@ impl Topology {
     /// The load balancer's container.
     pub fn load_balancer_name(&self) -> String {
         format!("{}-lb", self.name)
+    }
+
+    /// The container of an etcd outside of the control planes.
+    pub fn external_etcd_name(&self) -> String {
+        format!("{}-etcd", self.name)
+    }
+
+    /// Its address.
+    pub fn external_etcd_address(subnet: Subnet) -> Ipv4Addr {
+        subnet.host(EXTERNAL_ETCD_HOST)
     }
 
     /// The load balancer's address.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::policy::Policy;
+use super::wishes::Wishes;
 use crate::cluster::Settings;
 use crate::node::path;
 
@@ -40,15 +41,10 @@ pub struct Shared {
     pub certificate_key: String,
     /// Names and addresses that the API servers' certificates hold beside their own.
     pub sans: Vec<String>,
-}
-
-/// How a joining node finds the cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discover {
-    /// By the file at [`path::DISCOVERY`].
-    File,
-    /// By token, with the CA pinned: `sha256:…`.
-    Token,
+    /// URL of an etcd outside of the control planes.
+    pub external_etcd: Option<String>,
+    /// What is wanted otherwise.
+    pub wishes: Wishes,
 }
 
 /// The documents for `kubeadm init` on a node.
@@ -74,6 +70,9 @@ pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> 
     if !shared.settings.etcd_args.is_empty() {
         let all: Vec<(&str, &str)> = shared.settings.etcd_args.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         cluster["etcd"]["local"]["extraArgs"] = args(policy, &all);
+    }
+    if let Some(url) = &shared.external_etcd {
+        cluster["etcd"] = json!({"external": {"endpoints": [url]}});
     }
     let mut init = json!({
         "apiVersion": api,
@@ -103,10 +102,12 @@ pub fn init(shared: &Shared, policy: &Policy, node: &str, address: Ipv4Addr) -> 
         // nf_conntrack_max is the host's and cannot be set from a container
         "conntrack": {"maxPerCore": 0},
     });
-    documents(&[cluster, init, kubelet, proxy])
+    let mut all = [cluster, init, kubelet, proxy];
+    shared.wishes.change(&mut all);
+    documents(&all)
 }
 
-/// The document for `kubeadm join` on a node; `ca_hash` is needed for [`Discover::Token`].
+/// The document for `kubeadm join` on a node.
 ///
 /// # Errors
 /// A limit that this kubeadm does not know.
@@ -116,16 +117,8 @@ pub fn join(
     node: &str,
     address: Ipv4Addr,
     control_plane: bool,
-    discover: Discover,
-    ca_hash: &str,
+    discovery: &Value,
 ) -> Result<String, String> {
-    let discovery = match discover {
-        Discover::File => json!({"file": {"kubeConfigPath": path::DISCOVERY}, "tlsBootstrapToken": shared.token}),
-        Discover::Token => json!({
-            "bootstrapToken": {"token": shared.token, "apiServerEndpoint": shared.endpoint, "caCertHashes": [ca_hash]},
-            "tlsBootstrapToken": shared.token,
-        }),
-    };
     let mut join = json!({
         "apiVersion": policy.config_api(),
         "kind": "JoinConfiguration",
@@ -139,7 +132,39 @@ pub fn join(
         });
     }
     limits(&mut join, shared, policy)?;
-    documents(&[join])
+    let mut all = [join];
+    shared.wishes.change(&mut all);
+    documents(&all)
+}
+
+/// The document for `kubeadm upgrade` on a node, from v1beta4 on: `apply`, `diff`, `node` and `plan` read their part of it.
+///
+/// # Errors
+/// None in practice.
+pub fn upgrade(shared: &Shared, policy: &Policy, version: &str) -> Result<String, String> {
+    let ignored = shared.wishes.ignored.as_deref();
+    let ignored = ignored.map_or_else(|| json!(IGNORED_PREFLIGHT), |ignored| json!(ignored));
+    let patches = shared.wishes.patches.then(|| json!({"directory": path::PATCHES}));
+    let part = |more: Value| {
+        let mut part = json!({"ignorePreflightErrors": ignored});
+        if let (Value::Object(part), Value::Object(more)) = (&mut part, more) {
+            part.extend(more);
+            part.extend(patches.clone().map(|patches| ("patches".to_owned(), patches)));
+        }
+        part
+    };
+    let mut all = [json!({
+        "apiVersion": policy.config_api(),
+        "kind": "UpgradeConfiguration",
+        "apply": part(json!({
+            "kubernetesVersion": version, "forceUpgrade": true, "allowExperimentalUpgrades": true, "allowRCUpgrades": true,
+        })),
+        "node": part(json!({})),
+        "plan": {"kubernetesVersion": version, "allowExperimentalUpgrades": true, "allowRCUpgrades": true, "ignorePreflightErrors": ignored},
+        "diff": {},
+    })];
+    shared.wishes.change(&mut all);
+    documents(&all)
 }
 
 fn limits(document: &mut Value, shared: &Shared, policy: &Policy) -> Result<(), String> {
@@ -166,13 +191,6 @@ pub fn ca_hash(pem: &[u8]) -> Result<String, String> {
         let _ = write!(text, "{byte:02x}");
         text
     }))
-}
-
-/// The kubeconfig for discovery by file: the CA and the server, no credentials.
-pub fn discovery_file(ca_base64: &str, endpoint: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster:\n    certificate-authority-data: {ca_base64}\n    server: https://{endpoint}\n"
-    )
 }
 
 fn registration(policy: &Policy, node: &str, address: Ipv4Addr) -> Value {
@@ -211,6 +229,8 @@ mod tests {
             token: "abcdef.0123456789abcdef".into(),
             certificate_key: "00".into(),
             sans: vec!["localhost".into(), "127.0.0.1".into()],
+            external_etcd: None,
+            wishes: Wishes::default(),
         }
     }
 
@@ -232,10 +252,10 @@ mod tests {
         let text = init(&shared, &policy, "cp-1", address).expect("made");
         assert!(text.contains("    extraArgs:\n") && text.contains("name: max-learners"), "{text}");
         assert!(text.contains("timeouts:\n") && text.contains("  etcdAPICall: 20000ms"), "{text}");
-        let text = join(&shared, &policy, "cp-2", address, true, Discover::File, "").expect("made");
+        let text = join(&shared, &policy, "cp-2", address, true, &json!({})).expect("made");
         assert!(text.contains("  etcdAPICall: 20000ms") && text.contains("  discovery: 60000ms"), "{text}");
         let old = Policy::of("v1.30.0").expect("a version");
-        assert!(join(&shared, &old, "cp-2", address, true, Discover::File, "").is_err_and(|why| why.contains("1.31")));
+        assert!(join(&shared, &old, "cp-2", address, true, &json!({})).is_err_and(|why| why.contains("1.31")));
     }
 
     #[test]
@@ -245,7 +265,11 @@ mod tests {
             let policy = Policy::of(version).expect("a version");
             let name = version.replace('.', "_");
             insta::assert_snapshot!(format!("init_{name}"), init(&shared(), &policy, "cp-1", address).expect("made"));
-            let made = join(&shared(), &policy, "cp-2", address, true, Discover::Token, "sha256:00").expect("made");
+            let discovery = json!({
+                "bootstrapToken": {"token": shared().token, "apiServerEndpoint": shared().endpoint, "caCertHashes": ["sha256:00"]},
+                "tlsBootstrapToken": shared().token,
+            });
+            let made = join(&shared(), &policy, "cp-2", address, true, &discovery).expect("made");
             insta::assert_snapshot!(format!("join_{name}"), made);
         }
     }

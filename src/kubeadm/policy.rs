@@ -6,6 +6,8 @@ use semver::Version;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     version: Version,
+    /// Wanted in place of the newest configuration API: is it v1beta4?
+    v1beta4: Option<bool>,
 }
 
 impl Policy {
@@ -16,21 +18,45 @@ impl Policy {
     pub fn of(version: &str) -> Result<Self, String> {
         let version = Version::parse(version.trim().trim_start_matches('v'))
             .map_err(|e| format!("{version:?} is no Kubernetes version such as v1.36.3: {e}"))?;
-        Ok(Self { version })
+        Ok(Self { version, v1beta4: None })
+    }
+
+    /// The same with another version of the configuration API.
+    ///
+    /// # Errors
+    /// When there is no such version.
+    pub fn with_config_api(self, api: &str) -> Result<Self, String> {
+        let v1beta4 = match api {
+            "v1beta3" if self.at_least(37) => {
+                return Err(format!("kubeadm {} reads v1beta3 no more, which went with 1.37: use v1beta4", self.version));
+            }
+            "v1beta4" if !self.at_least(31) => {
+                return Err(format!("kubeadm {} does not know v1beta4, which came with 1.31: use v1beta3", self.version));
+            }
+            "v1beta3" => false,
+            "v1beta4" => true,
+            _ => return Err(format!("{api:?} is no version of kubeadm's configuration: use v1beta3 or v1beta4")),
+        };
+        Ok(Self { v1beta4: Some(v1beta4), ..self })
+    }
+
+    /// v1beta4 came with 1.31.
+    fn v1beta4(&self) -> bool {
+        self.v1beta4.unwrap_or_else(|| self.at_least(31))
     }
 
     fn at_least(&self, minor: u64) -> bool {
         self.version.major > 1 || self.version.minor >= minor
     }
 
-    /// Version of kubeadm's configuration API: v1beta4 came with 1.31.
+    /// Version of kubeadm's configuration API.
     pub fn config_api(&self) -> &'static str {
-        if self.at_least(31) { "kubeadm.k8s.io/v1beta4" } else { "kubeadm.k8s.io/v1beta3" }
+        if self.v1beta4() { "kubeadm.k8s.io/v1beta4" } else { "kubeadm.k8s.io/v1beta3" }
     }
 
     /// v1beta4 writes extra arguments as a list of name and value, v1beta3 as a map.
     pub fn args_are_a_list(&self) -> bool {
-        self.at_least(31)
+        self.v1beta4()
     }
 
     /// v1beta4 has kubeadm's own limits.
@@ -156,6 +182,16 @@ mod tests {
             assert_eq!(Policy::of(version).map(|p| p.config_api()), Ok(api));
         }
         assert!(Policy::of("latest").is_err());
+        for (version, wanted, api) in [
+            ("v1.36.3", "v1beta3", Some("kubeadm.k8s.io/v1beta3")),
+            ("v1.36.3", "v1beta4", Some("kubeadm.k8s.io/v1beta4")),
+            ("v1.37.2", "v1beta3", None),
+            ("v1.30.0", "v1beta4", None),
+            ("v1.36.3", "v1", None),
+        ] {
+            let policy = Policy::of(version).and_then(|p| p.with_config_api(wanted));
+            assert_eq!(policy.ok().map(|p| p.config_api()), api, "{version} {wanted}");
+        }
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub struct Kubeadm<'a> {
     pub redact: &'a Redactor,
     /// Its soft level ends the command in the node.
     pub stop: &'a Stop,
+    /// kubeadm's `--v`.
+    pub level: u8,
 }
 
 impl Kubeadm<'_> {
@@ -85,9 +87,13 @@ impl Kubeadm<'_> {
         self.plain(node, "reset", &["--force", "--cri-socket", path::CRI]).await
     }
 
-    async fn plain(&self, node: &Node, command: &str, args: &[&str]) -> Result<(), KubeadmError> {
-        let argv = std::iter::once("kubeadm").chain(command.split(' ')).chain(args.iter().copied()).chain(["--v=5"]);
-        let argv: Vec<String> = argv.map(str::to_owned).collect();
+    /// The same without a configuration.
+    ///
+    /// # Errors
+    /// As [`Kubeadm::run`].
+    pub async fn plain(&self, node: &Node, command: &str, args: &[&str]) -> Result<(), KubeadmError> {
+        let argv = std::iter::once("kubeadm").chain(command.split(' ')).chain(args.iter().copied());
+        let argv: Vec<String> = argv.map(str::to_owned).chain([format!("--v={}", self.level)]).collect();
         self.events.tell(Event::KubeadmStarted { node: node.name.clone(), argv: argv.clone() });
         let began = Instant::now();
         let mut follow = Follow { node: node.name.clone(), lines: Vec::new(), phase: None };

@@ -363,7 +363,15 @@ impl Node {
     /// [`AgentError::Refused`] with just that when it exits with anything but 0.
     pub async fn script(&self, script: &str, args: &[&str], limit: Duration) -> Result<String, AgentError> {
         let argv: Vec<&str> = ["sh", "-c", script, "joinder"].into_iter().chain(args.iter().copied()).collect();
-        self.said(&argv, limit).await.map_err(|e| match e {
+        self.said_by(&argv, limit).await
+    }
+
+    /// Runs a command; returns what it says.
+    ///
+    /// # Errors
+    /// As [`Node::script`].
+    pub async fn said_by(&self, argv: &[&str], limit: Duration) -> Result<String, AgentError> {
+        self.said(argv, limit).await.map_err(|e| match e {
             Ended::Badly(said) => self.refused(said.trim().to_owned()),
             Ended::Unseen(e) => e,
         })

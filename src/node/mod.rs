@@ -6,8 +6,10 @@ mod files;
 mod flags;
 mod pack;
 pub mod path;
+mod pretend;
 mod restart;
 
 pub use boot::{BootLimits, Node, NodeError, NodePlan, Role};
 pub use files::{NodeFile, Overrides, pod_subnet};
 pub use flags::{CAPABILITIES, unprivileged};
+pub use pretend::{Pretend, Tell};

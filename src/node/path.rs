@@ -2,8 +2,14 @@
 
 /// kubeadm's configuration, written just before use (kinder's path).
 pub const KUBEADM_CONFIG: &str = "/kind/kubeadm.conf";
-/// Kubeconfig for discovery by file (kinder's name, kind's folder: `/kinder` may not be there).
-pub const DISCOVERY: &str = "/kind/discovery.conf";
+/// Kubeconfig for discovery by file (kinder's path).
+pub const DISCOVERY: &str = "/kinder/discovery.conf";
+/// Certificate and key of whoever looks, where they are not in that file (kinder's paths).
+pub const DISCOVERY_CLIENT: [&str; 2] = ["/kinder/discovery-client-cert.pem", "/kinder/discovery-client-key.pem"];
+/// Patches for kubeadm (kinder's path).
+pub const PATCHES: &str = "/kinder/patches";
+/// What an upgrade needs, in a folder a version, and the version (kinder's paths).
+pub const UPGRADE: &str = "/kinder/upgrade";
 /// The Kubernetes version of the image, one line.
 pub const VERSION: &str = "/kind/version";
 /// Resolver file for pods.
@@ -22,8 +28,12 @@ pub const ETCD_OVERRIDE: &str = "/kind/override/etcd";
 pub const COPY: &str = "/kind/copy";
 /// The administrator's kubeconfig.
 pub const ADMIN_CONF: &str = "/etc/kubernetes/admin.conf";
+/// The API server's manifest.
+pub const API_MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 /// The cluster's CA.
 pub const CA: &str = "/etc/kubernetes/pki/ca.crt";
+/// Certificates and keys.
+pub const PKI: &str = "/etc/kubernetes/pki";
 /// etcd's CA.
 pub const ETCD_CA: &str = "/etc/kubernetes/pki/etcd/ca.crt";
 /// Its private key, which only control planes have.

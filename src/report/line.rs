@@ -14,6 +14,11 @@ pub enum Verbosity {
     Verbose,
 }
 
+/// The line for an event, without its time and colour; all that there is.
+pub fn plain_words(told: &Told) -> Option<String> {
+    words(told, Verbosity::Verbose).map(|(_, line)| line)
+}
+
 /// The line for an event, without its time.
 pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)> {
     let verbose = verbosity == Verbosity::Verbose;

@@ -35,7 +35,7 @@ mod view;
 
 pub use board::{Board, Member, Row, Slot, Use};
 pub use jsonl::{ArtifactError, Artifacts};
-pub use line::Verbosity;
+pub use line::{Verbosity, plain_words as words};
 pub use mode::harmless;
 pub use rebuild::{RebuildError, Rebuilt, rebuild};
 pub use screen::{Screen, reader_gone};

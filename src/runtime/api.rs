@@ -79,6 +79,8 @@ pub struct ContainerSpec {
     pub tmpfs: Vec<String>,
     /// Paths that get an anonymous volume, which is removed with the container.
     pub volumes: Vec<String>,
+    /// Folders of the engine's machine that are seen inside, `FROM:TO` or `FROM:TO:ro`.
+    pub binds: Vec<String>,
     /// Signal that asks the first process to shut down.
     pub stop_signal: Option<String>,
     /// Network and fixed address.

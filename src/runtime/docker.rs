@@ -338,6 +338,7 @@ fn body(spec: &ContainerSpec) -> ContainerCreateBody {
         devices: Some(spec.devices.iter().map(device).collect()),
         tmpfs: Some(spec.tmpfs.iter().map(|t| (t.clone(), String::new())).collect()),
         mounts: Some(spec.volumes.iter().map(volume).collect()),
+        binds: owned(&spec.binds),
         port_bindings: Some(ports),
         network_mode: spec.network.as_ref().map(|(name, _)| name.clone()),
         ..if spec.unconfined { unconfined() } else { HostConfig::default() }
@@ -460,7 +461,7 @@ fn sort(error: &Error) -> (Fault, String) {
 fn answer(status: u16, message: &str) -> Fault {
     let has = |words: &[&str]| words.iter().any(|w| message.contains(w));
     match status {
-        404 if has(&["No such", "no such", "not found"]) => Fault::NotFound,
+        404 if has(&["No such", "no such", "not found", "Could not find the file"]) => Fault::NotFound,
         409 if has(&["is already in use by container", "network with name", "already exists"]) => Fault::NameTaken,
         _ if has(&["port is already allocated", "address already in use"]) && !has(&["Address already in use, requested ip"]) => {
             Fault::PortTaken
@@ -494,6 +495,7 @@ mod tests {
         let cases = [
             (404, "No such container: x", Fault::NotFound),
             (404, "network x not found", Fault::NotFound),
+            (404, "Could not find the file /a/b in container x", Fault::NotFound),
             (409, r#"Conflict. The container name "/x" is already in use by container "ab""#, Fault::NameTaken),
             (409, "network with name x already exists", Fault::NameTaken),
             (

@@ -28,6 +28,9 @@ pub const IMAGE: &str = "io.joinder.image";
 /// Digest of the plan that an image was built from.
 pub const PLAN: &str = "io.joinder.plan";
 
+/// What kind and kinder look for: the cluster's name and the role, under their old names and their new ones.
+const KINDS: [(&str, &str); 2] = [("io.x-k8s.kind.cluster", "io.x-k8s.kind.role"), ("io.k8s.sigs.kind.cluster", "io.k8s.sigs.kind.role")];
+
 /// Labels as the engine takes them, ordered.
 pub type Labels = BTreeMap<String, String>;
 
@@ -57,5 +60,15 @@ pub fn common(run: &str, cluster: &str, lifetime: Lifetime) -> Labels {
 #[must_use]
 pub fn with_role(mut labels: Labels, role: &str) -> Labels {
     labels.insert(ROLE.to_owned(), role.to_owned());
+    labels
+}
+
+/// `labels` with those that make it a node of kind's and kinder's too, so that their commands find it.
+#[must_use]
+pub fn with_kinds(mut labels: Labels, cluster: &str, role: &str) -> Labels {
+    for (of_cluster, of_role) in KINDS {
+        labels.insert(of_cluster.to_owned(), cluster.to_owned());
+        labels.insert(of_role.to_owned(), role.to_owned());
+    }
     labels
 }

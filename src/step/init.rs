@@ -9,7 +9,8 @@ use super::world::{Commands, World};
 use crate::agent::Call;
 use crate::cluster::Cluster;
 use crate::event::{Event, Work};
-use crate::kubeadm::{KubeadmError, config};
+use crate::kubeadm::wishes::CopyCerts;
+use crate::kubeadm::{KubeadmError, config, phases};
 use crate::observe::Pace;
 use crate::sys::clock::{Stamp, human};
 use crate::sys::stop::Stop;
@@ -31,19 +32,29 @@ pub async fn init(world: &mut World, stop: &Stop) -> Result<(), StepError> {
     }
     // Either of the two ends the other when it fails.
     let both = stop.part();
-    let commands = Commands::of(&cluster, &world.events, &both)?;
+    let commands = Commands::of(&cluster, &world.wishes, &world.events, &both)?;
     let first = cluster.first();
     let document = config::init(&commands.shared, &commands.policy, &first.name, first.address)
         .map_err(|why| KubeadmError::Config { node: first.name.clone(), why })?;
     let began = Stamp::now();
     let kubeadm = commands.kubeadm();
     // kubeadm speaks to its own API server through the load balancer, so it must be let in while kubeadm still runs.
-    let run = async { kubeadm.run(first, "init", &document, &["--upload-certs"]).await.inspect_err(|_| both.soft.cancel()) };
+    let upload = world.wishes.copy_certs == CopyCerts::Auto;
+    let run = async {
+        for (command, args) in phases::init(world.wishes.phases, upload, cluster.external_etcd.is_none()) {
+            if command == phases::WANTS_API_SERVER {
+                cluster.admit(first, &commands.patience()).await?;
+            }
+            kubeadm.run(first, command, &document, args).await?;
+        }
+        Ok::<_, StepError>(())
+    };
+    let run = async { run.await.inspect_err(|_| both.soft.cancel()) };
     let patience = Patience { limit: FOREVER, ..commands.patience() };
     let admit = async { cluster.admit(first, &patience).await.inspect_err(|_| both.soft.cancel()) };
     match tokio::join!(run, admit) {
         // kubeadm would only have waited for what the load balancer could not be told
-        (Err(KubeadmError::Stopped { .. }), Err(why)) if !stop.soft.is_cancelled() => return Err(why.into()),
+        (Err(StepError::Kubeadm(KubeadmError::Stopped { .. })), Err(why)) if !stop.soft.is_cancelled() => return Err(why.into()),
         (ran, admitted) => {
             ran?;
             admitted?;

@@ -44,7 +44,7 @@ pub async fn reset(world: &World, reset: &Reset, stop: &Stop) -> Result<(), Step
 pub(super) async fn take_out(world: &World, cluster: &Arc<Cluster>, node: &Node, stop: &Stop) -> Result<(), StepError> {
     alone(world, cluster, node, stop).await?;
     let others = others(cluster, node);
-    if node.role == Role::ControlPlane {
+    if node.role == Role::ControlPlane && cluster.external_etcd.is_none() {
         match members(&others).await {
             Some((_, names)) if !names.contains(&node.name) => {}
             Some((teller, _)) => {
@@ -59,7 +59,7 @@ pub(super) async fn take_out(world: &World, cluster: &Arc<Cluster>, node: &Node,
 
 /// Takes a node away from the load balancer, and runs `kubeadm reset` there.
 pub(super) async fn alone(world: &World, cluster: &Arc<Cluster>, node: &Node, stop: &Stop) -> Result<(), StepError> {
-    let commands = Commands::of(cluster, &world.events, stop)?;
+    let commands = Commands::of(cluster, &world.wishes, &world.events, stop)?;
     cluster.dismiss(node).await.map_err(crate::node::NodeError::from)?;
     Ok(commands.kubeadm().reset(node).await?)
 }

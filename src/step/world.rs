@@ -10,6 +10,7 @@ use crate::event::Bus;
 use crate::fault::Faults;
 use crate::kubeadm::config::Shared;
 use crate::kubeadm::policy::Policy;
+use crate::kubeadm::wishes::Wishes;
 use crate::kubeadm::{Kubeadm, KubeadmError};
 use crate::node::Overrides;
 use crate::observe::Observer;
@@ -54,6 +55,8 @@ pub struct World {
     pub observer: Option<Observer>,
     /// What is broken beyond one step, and the proxies that see kubeadm's calls to etcd.
     pub faults: Faults,
+    /// What kubeadm is to do otherwise.
+    pub wishes: Wishes,
 }
 
 impl World {
@@ -105,9 +108,9 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    pub(super) fn of(cluster: &Cluster, events: &Bus, stop: &Stop) -> Result<Self, StepError> {
+    pub(super) fn of(cluster: &Cluster, wishes: &Wishes, events: &Bus, stop: &Stop) -> Result<Self, StepError> {
         let why = |why| KubeadmError::Config { node: cluster.first().name.clone(), why };
-        let policy = Policy::of(&cluster.kubernetes).map_err(why)?;
+        let policy = wishes.policy(&cluster.kubernetes).map_err(why)?;
         let secrets = &cluster.secrets;
         Ok(Self {
             shared: Shared {
@@ -119,6 +122,8 @@ impl Commands {
                 token: secrets.token.clone(),
                 certificate_key: secrets.certificate_key.clone(),
                 sans: vec!["localhost".into(), "127.0.0.1".into()],
+                external_etcd: cluster.external_etcd.clone(),
+                wishes: wishes.clone(),
             },
             policy,
             redact: redactor(cluster),
@@ -128,7 +133,7 @@ impl Commands {
     }
 
     pub(super) fn kubeadm(&self) -> Kubeadm<'_> {
-        Kubeadm { events: &self.events, redact: &self.redact, stop: &self.stop }
+        Kubeadm { events: &self.events, redact: &self.redact, stop: &self.stop, level: self.shared.wishes.level() }
     }
 
     /// For API servers: they take some seconds after kubeadm has ended.

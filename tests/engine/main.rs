@@ -1,6 +1,7 @@
 //! Whole workflows on an engine in memory, with nodes that are played: what happens when engine, node or kubeadm fail, and
 //! in which order it is told.
 
+mod actions;
 mod clashes;
 mod etcd_alone;
 mod event_order;

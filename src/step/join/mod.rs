@@ -6,5 +6,6 @@ mod serial;
 mod staged;
 mod step;
 
+pub(super) use node::Joiner;
 pub use step::join;
 pub(super) use step::these;

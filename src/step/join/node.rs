@@ -2,42 +2,56 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 
 use super::super::error::StepError;
 use super::super::world::Commands;
 use crate::cluster::Cluster;
 use crate::event::{Event, Work};
 use crate::kubeadm::KubeadmError;
-use crate::kubeadm::config::{self, Discover};
+use crate::kubeadm::discovery::{Discovery, Known};
 use crate::kubeadm::policy::Stages;
-use crate::node::{Node, Role, path};
-use crate::spec::Discovery;
+use crate::kubeadm::wishes::Discover;
+use crate::kubeadm::{config, phases};
+use crate::node::{Node, NodeError, Role, path};
+use crate::runtime::Fault;
+use crate::spec;
 use crate::sys::clock::Stamp;
 
+/// Reads a file of the first control plane; one that is not there yet is empty where that may be.
+async fn read(node: &Node, path: &str, may_be_missing: bool) -> Result<Bytes, NodeError> {
+    match node.read(path).await {
+        Err(NodeError::Engine(e)) if may_be_missing && e.is(Fault::NotFound) => Ok(Bytes::new()),
+        read => read,
+    }
+}
+
 /// What the joins of one step share.
-pub(super) struct Joiner {
+pub(in super::super) struct Joiner {
     cluster: Arc<Cluster>,
     commands: Commands,
-    discover: Discover,
-    discovery_file: String,
-    ca_hash: String,
+    discovery: Discovery,
 }
 
 impl Joiner {
     /// Reads the CA from the first control plane.
-    pub(super) async fn prepare(cluster: Arc<Cluster>, commands: Commands, discovery: Discovery) -> Result<Self, StepError> {
-        let ca = cluster.first().read(path::CA).await?;
-        let discovery_file = config::discovery_file(&STANDARD.encode(&ca), &cluster.endpoint);
-        let (discover, ca_hash) = match discovery {
-            Discovery::File => (Discover::File, String::new()),
-            Discovery::Token => {
-                let why = |why: String| KubeadmError::Config { node: cluster.first().name.clone(), why };
-                (Discover::Token, config::ca_hash(&ca).map_err(|e| why(format!("{}: {e}", path::CA)))?)
-            }
-        };
-        Ok(Self { cluster, commands, discover, discovery_file, ca_hash })
+    pub(in super::super) async fn prepare(
+        cluster: Arc<Cluster>,
+        commands: Commands,
+        discovery: spec::Discovery,
+    ) -> Result<Self, StepError> {
+        let first = cluster.first();
+        let early = commands.shared.wishes.is_early;
+        let ca = read(first, path::CA, early).await?;
+        let discover = commands.shared.wishes.discovery.unwrap_or(match discovery {
+            spec::Discovery::File => Discover::File,
+            spec::Discovery::Token => Discover::Token,
+        });
+        let admin = if discover.wants_admin() { read(first, path::ADMIN_CONF, early).await? } else { Bytes::new() };
+        let admin = String::from_utf8_lossy(&admin);
+        let known = Known { endpoint: &cluster.endpoint, token: &commands.shared.token, ca: &ca, admin: &admin };
+        let discovery = Discovery::of(discover, &known).map_err(|why| KubeadmError::Config { node: first.name.clone(), why })?;
+        Ok(Self { cluster, commands, discovery })
     }
 
     /// Is ordinary work to end?
@@ -54,7 +68,11 @@ impl Joiner {
     pub(super) async fn join(&self, node: &Node) -> Result<(), StepError> {
         let began = Stamp::now();
         let document = self.prepare_node(node).await?;
-        self.commands.kubeadm().run(node, "join", &document, &[]).await?;
+        let Commands { shared, policy, .. } = &self.commands;
+        let local = shared.external_etcd.is_none();
+        for (command, args) in phases::join(shared.wishes.phases, node.role == Role::ControlPlane, policy, local) {
+            self.kubeadm(node, command, &document, args).await?;
+        }
         self.joined(node, began).await
     }
 
@@ -69,13 +87,14 @@ impl Joiner {
     }
 
     /// Writes what the node needs to find the cluster; returns kubeadm's document.
-    pub(super) async fn prepare_node(&self, node: &Node) -> Result<String, StepError> {
+    pub(in super::super) async fn prepare_node(&self, node: &Node) -> Result<String, StepError> {
         let commands = &self.commands;
         let control_plane = node.role == Role::ControlPlane;
-        let document =
-            config::join(&commands.shared, &commands.policy, &node.name, node.address, control_plane, self.discover, &self.ca_hash)
-                .map_err(|why| KubeadmError::Config { node: node.name.clone(), why })?;
-        node.write(path::DISCOVERY, 0o600, self.discovery_file.as_bytes()).await?;
+        let document = config::join(&commands.shared, &commands.policy, &node.name, node.address, control_plane, &self.discovery.document)
+            .map_err(|why| KubeadmError::Config { node: node.name.clone(), why })?;
+        for (path, bytes) in &self.discovery.files {
+            node.write(path, 0o600, bytes).await?;
+        }
         Ok(document)
     }
 

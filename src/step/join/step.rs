@@ -36,7 +36,7 @@ pub(in super::super) async fn these(
     join: &Join,
     stop: &Stop,
 ) -> Result<(), StepError> {
-    let commands = Commands::of(cluster, &world.events, stop)?;
+    let commands = Commands::of(cluster, &world.wishes, &world.events, stop)?;
     let joiner = Arc::new(node::Joiner::prepare(cluster.clone(), commands, world.topology.discovery).await?);
     let began = Stamp::now();
     let of = nodes.len();

@@ -16,7 +16,7 @@ const UNITS: [(&str, u64); 8] = [
 ///
 /// # Errors
 /// Why it is none, in words.
-pub(super) fn parse(text: &str) -> Result<i64, String> {
+pub fn parse(text: &str) -> Result<i64, String> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let none = || format!("{text:?} is no duration");
     if unsigned == "0" {

@@ -7,4 +7,5 @@ mod load;
 mod merge;
 
 pub(super) use decode::limit;
+pub use duration::parse as go_duration;
 pub(super) use load::{is_it, plans};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use joinder::cluster::{CreateLimits, Images};
 use joinder::event::{Bus, Event, Outcome};
 use joinder::fault::Faults;
+use joinder::kubeadm::wishes::Wishes;
 use joinder::node::Overrides;
 use joinder::runner::{self, CaseResult};
 use joinder::runtime::deadline::{Deadline, Limits};
@@ -226,6 +227,7 @@ impl Rig {
             cluster: None,
             observer: None,
             faults: Faults::default(),
+            wishes: Wishes::default(),
         };
         let began = Instant::now();
         let run = tokio::time::timeout(MOST, runner::run(plan, &mut world, stop, retain));
