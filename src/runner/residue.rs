@@ -67,8 +67,7 @@ fn repair(residue: Residue) -> &'static str {
             "`etcdctl member remove`, and `kubeadm reset` there, as the step `repair` does; until then no other node can join"
         }
         Residue::Voter => {
-            "it counts for the quorum: `kubeadm reset` there, and `etcdctl member remove` where that leaves it, as the step `repair` \
-             does; then join again"
+            "it counts for the quorum: `etcdctl member remove`, and then `kubeadm reset` there, as the step `repair` does; then join again"
         }
     }
 }

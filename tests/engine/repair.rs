@@ -44,9 +44,19 @@ async fn a_learner_that_the_reset_leaves_is_taken_out_and_the_node_joins_again()
 async fn what_the_reset_itself_takes_out_is_told_so() {
     let rig = Rig::new();
     let repair = "{name: repair, repair: {nodes: cp2}}";
+    let ran = run(&rig, &[&killed("MemberAdd"), repair, AGAIN]).await;
+    assert_eq!(ran.result.failed, None, "{}", ran.told());
+    assert!(ran.told().contains("kubeadm reset; its unnamed-learner went out of etcd with that"), "{}", ran.told());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voter_goes_out_of_etcd_before_its_data_goes() {
+    let rig = Rig::new();
+    let repair = "{name: repair, repair: {nodes: cp2}}";
     let ran = run(&rig, &[&killed("MemberPromote"), repair, AGAIN]).await;
     assert_eq!(ran.result.failed, None, "{}", ran.told());
-    assert!(ran.told().contains("kubeadm reset; its voter went out of etcd with that"), "{}", ran.told());
+    // this reset takes its member out, if it is still there
+    assert!(ran.told().contains("kubeadm reset; its voter 2 taken out of etcd by way of one-control-plane-1"), "{}", ran.told());
 }
 
 #[tokio::test(start_paused = true)]
