@@ -55,6 +55,20 @@ pub enum RebuildError {
         /// The file.
         path: PathBuf,
     },
+    /// Nothing that a page could be about.
+    #[error("{} tells of no case that began: there is nothing to draw, and an older page there is not this run's", path.display())]
+    NoCase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something failed, and what it was is lost.
+    #[error("{} says that its run ended with exit code {exit}, and tells of no case that failed: its events are not whole", path.display())]
+    NotWhole {
+        /// The file.
+        path: PathBuf,
+        /// The run's exit code.
+        exit: u8,
+    },
     /// A case would be written somewhere else.
     #[error("{} names folder {folder:?} for a case, which is not below its own: this is no file of joinder's", path.display())]
     Folder {
@@ -121,14 +135,25 @@ struct Head {
 
 fn read(dir: &Path, keep: bool) -> Result<Heard, RebuildError> {
     let mut heard = Heard { run: Run::default(), pages: Pages::keeping(keep), files: Vec::new(), doubts: Vec::new() };
-    let Doubts { last, unknown, damaged, torn } = each(dir, |told| heard.hear(told))?;
+    let Doubts { last, unknown, damaged, torn, missing, astray } = each(dir, |told| heard.hear(told))?;
     heard.end(last);
+    if heard.run.cases().next().is_none() {
+        return Err(RebuildError::NoCase { path: dir.join("events.jsonl") });
+    }
     let count = |n: usize, one: &str, more: &str| if n == 1 { format!("1 event {one}") } else { format!("{n} events {more}") };
     if unknown > 0 {
         heard.doubts.push(format!("{} that this version does not know, and left out", count(unknown, "is of a kind", "are of kinds")));
     }
     if damaged > 0 {
         heard.doubts.push(format!("{} damaged, and left out", count(damaged, "is", "are")));
+    }
+    // of those left out the numbers are missing, too
+    let missing = missing.saturating_sub(unknown + damaged);
+    if missing > 0 {
+        heard.doubts.push(format!("{} missing by their numbers: what is shown is not all that was seen", count(missing, "is", "are")));
+    }
+    if astray > 0 {
+        heard.doubts.push(format!("{} twice or behind later ones: what is shown may be wrong", count(astray, "is there", "are there")));
     }
     if torn {
         heard.doubts.push("the last line is torn: the run was killed, or still goes on".into());
@@ -145,6 +170,10 @@ pub(super) struct Doubts {
     unknown: usize,
     damaged: usize,
     torn: bool,
+    /// Numbers that no event has.
+    missing: usize,
+    /// Events whose number is not above those before.
+    astray: usize,
 }
 
 /// Hands each event of the run in `dir` on, in order, trusting none of them.
@@ -153,6 +182,7 @@ pub(super) fn each(dir: &Path, mut hear: impl FnMut(&Told)) -> Result<Doubts, Re
     let failed = |source| RebuildError::Read { path: path.clone(), source };
     let mut reader = BufReader::new(open_regular(&path).map_err(failed)?);
     let (mut unknown, mut damaged, mut torn, mut last) = (0_usize, 0_usize, false, None::<Stamp>);
+    let (mut highest, mut missing, mut astray) = (0_u64, 0_usize, 0_usize);
     while let Some(line) = line(&mut reader).map_err(failed)? {
         let Line { bytes, whole } = line;
         if bytes.trim_ascii().is_empty() {
@@ -167,6 +197,12 @@ pub(super) fn each(dir: &Path, mut hear: impl FnMut(&Told)) -> Result<Doubts, Re
         match serde_json::from_slice::<Told>(&bytes) {
             Ok(told) => {
                 last = Some(told.at);
+                if told.seq > highest {
+                    missing = missing.saturating_add(usize::try_from(told.seq - highest - 1).unwrap_or(usize::MAX));
+                    highest = told.seq;
+                } else {
+                    astray += 1;
+                }
                 if let Event::CaseStarted { folder, .. } = &told.event
                     && !Path::new(folder).components().all(|part| matches!(part, Component::Normal(_)))
                 {
@@ -181,7 +217,7 @@ pub(super) fn each(dir: &Path, mut hear: impl FnMut(&Told)) -> Result<Doubts, Re
         }
     }
     let last = last.ok_or(RebuildError::Empty { path })?;
-    Ok(Doubts { last, unknown, damaged, torn })
+    Ok(Doubts { last, unknown, damaged, torn, missing, astray })
 }
 
 struct Line {
@@ -298,13 +334,14 @@ mod tests {
             let case = whole[..cut].lines().any(|line| line.contains("case-started") && line.ends_with('}'));
             match rebuilt {
                 Ok(rebuilt) => {
-                    assert_eq!(dir.path().join("report.html").is_file(), case, "cut at {cut}");
+                    assert!(dir.path().join("report.html").is_file() && case, "cut at {cut}");
                     assert!(rebuilt.doubts.iter().any(|doubt| doubt.contains("has no end")), "cut at {cut}: {:?}", rebuilt.doubts);
                     let torn =
                         !whole[..cut].ends_with('\n') && serde_json::from_str::<Told>(whole[..cut].lines().last().expect("one")).is_err();
                     assert_eq!(rebuilt.doubts.iter().any(|doubt| doubt.contains("torn")), torn, "cut at {cut}");
                 }
-                Err(e) => assert!(matches!(e, RebuildError::Empty { .. }) && cut < whole.find('\n').expect("a line"), "cut at {cut}: {e}"),
+                Err(RebuildError::Empty { .. }) => assert!(cut < whole.find('\n').expect("a line"), "cut at {cut}"),
+                Err(e) => assert!(matches!(e, RebuildError::NoCase { .. }) && !case, "cut at {cut}: {e}"),
             }
         }
     }
@@ -323,10 +360,22 @@ mod tests {
         all.insert(6, format!(r#"{{"seq":5,"mono_ns":1000000000,"wall":"2026-12-01T15:03:21Z","type":"output","index":1,"node":"","error":false,"line":"{long}"}}"#));
         let (dir, rebuilt) = of(&all.join("\n"));
         let doubts = rebuilt.expect("made").doubts;
-        assert_eq!(doubts.len(), 2, "{doubts:?}");
+        assert_eq!(doubts.len(), 3, "{doubts:?}");
         assert!(doubts[0].starts_with("2 events are of kinds that this version does not know"), "{doubts:?}");
         assert!(doubts[1].starts_with("2 events are damaged"), "{doubts:?}");
+        assert!(doubts[2].starts_with("1 event is there twice or behind later ones"), "{doubts:?}");
         assert!(dir.path().join("report.html").is_file());
+    }
+
+    #[test]
+    fn lines_that_are_lost_doubled_or_moved_are_noticed_by_their_numbers() {
+        let all = lines(&Script::passing());
+        let doubts = |all: Vec<String>| of(&(all.join("\n") + "\n")).1.expect("made").doubts;
+        assert_eq!(doubts(all.clone()), [""; 0]);
+        let lost = [&all[..4], &all[6..]].concat();
+        assert_eq!(doubts(lost), ["2 events are missing by their numbers: what is shown is not all that was seen"]);
+        let doubled = [&all[..5], &all[4..]].concat();
+        assert_eq!(doubts(doubled), ["1 event is there twice or behind later ones: what is shown may be wrong"]);
     }
 
     #[test]

@@ -27,8 +27,18 @@ pub struct Unlucky {
 /// When the events cannot be used.
 pub fn unlucky(dir: &Path) -> Result<Vec<Unlucky>, RebuildError> {
     let mut open = BTreeMap::new();
-    each(dir, |told| hear(told, &mut open))?;
-    Ok(open.into_values().collect())
+    let mut bad = None;
+    each(dir, |told| {
+        hear(told, &mut open);
+        if let Event::RunFinished { exit, .. } = &told.event {
+            // a case that failed, or was undecided
+            bad = Some(*exit).filter(|exit| [100, 102].contains(exit));
+        }
+    })?;
+    match bad {
+        Some(exit) if open.is_empty() => Err(RebuildError::NotWhole { path: dir.join("events.jsonl"), exit }),
+        Some(_) | None => Ok(open.into_values().collect()),
+    }
 }
 
 fn hear(told: &Told, open: &mut BTreeMap<usize, Unlucky>) {
@@ -53,5 +63,10 @@ mod tests {
         let found = unlucky(dir.path()).expect("read").into_iter().map(|case| (case.choice[0].1.clone(), case.seed));
         assert_eq!(found.collect::<Vec<_>>(), [("parallel".to_owned(), 7), ("it's all".to_owned(), 7)]);
         assert!(unlucky(&dir.path().join("no-such-run")).is_err());
+        let failing = Script::failing().told.into_iter().filter(|told| !matches!(told.event, Event::CaseStarted { .. }));
+        let lost: Vec<String> = failing.map(|told| serde_json::to_string(&told).expect("JSON")).collect();
+        std::fs::write(dir.path().join("events.jsonl"), lost.join("\n") + "\n").expect("written");
+        let why = unlucky(dir.path()).expect_err("what failed is lost").to_string();
+        assert!(why.contains("exit code 100, and tells of no case that failed"), "{why}");
     }
 }

@@ -51,9 +51,22 @@ pub(in crate::report) struct Silence {
     last: Option<Stamp>,
     /// When the first write behind it was sent: before it nobody asked.
     waits: Option<Stamp>,
+    /// When the last write behind it had failed.
+    failed: Option<Stamp>,
 }
 
 impl Silence {
+    /// From when on to when no write was acknowledged, up to the last that was tried.
+    pub(in crate::report) fn open(&self) -> Option<(Stamp, Stamp)> {
+        let (from, to) = (self.began(self.waits?), self.failed?);
+        (from < to).then_some((from, to))
+    }
+
+    /// When a gap began: a load that pauses is none that waits.
+    fn began(&self, waits: Stamp) -> Stamp {
+        self.last.filter(|last| waits.since(*last) < Duration::from_nanos(TURN_NS)).unwrap_or(waits)
+    }
+
     pub(super) fn called(&mut self, call: &ClientCall) {
         if call.op != Op::Write || call.node.is_empty() {
             return;
@@ -61,15 +74,15 @@ impl Silence {
         let waits = self.waits.map_or(call.began, |waits| waits.min(call.began));
         self.waits = Some(waits);
         if call.end != CallEnd::Ok {
+            self.failed = self.failed.max(Some(call.ended));
             return;
         }
-        // a load that pauses is none that waits
-        let from = self.last.filter(|last| waits.since(*last) < Duration::from_nanos(TURN_NS)).unwrap_or(waits);
+        let from = self.began(waits);
         let longest = self.longest.map_or(Duration::ZERO, |(from, to)| to.since(from));
         if call.ended.since(from) > longest {
             self.longest = Some((from, call.ended));
         }
-        (self.last, self.waits) = (self.last.max(Some(call.ended)), None);
+        (self.last, self.waits, self.failed) = (self.last.max(Some(call.ended)), None, None);
     }
 }
 

@@ -12,6 +12,8 @@ use crate::sys::clock::{Stamp, human};
 
 /// What happened so long before a gap may be its cause.
 const BEFORE: Duration = Duration::from_secs(1);
+/// A gap without an end counts from here on: writers end a moment after the members that they ask.
+const OPEN: Duration = Duration::from_secs(2);
 /// Of all that happened in a gap so much is told.
 const MOST: usize = 4;
 
@@ -71,18 +73,24 @@ fn slot(history: &History, nodes: &Nodes, scale: Scale) -> Option<String> {
 
 /// The longest time in which no write was acknowledged though somebody wrote, and what happened then.
 fn gap(history: &History, nodes: &Nodes, scale: Scale) -> Option<String> {
-    let (from, to) = history.silence.longest?;
+    let ended = history.silence.longest;
+    let open = history.silence.open().filter(|(from, to)| to.since(*from) >= OPEN);
+    let lasts = |gap: &Option<(Stamp, Stamp)>| gap.map_or(Duration::ZERO, |(from, to)| to.since(from));
+    let is_open = lasts(&open) > lasts(&ended);
+    let (from, to) = if is_open { open? } else { ended? };
     let mut then: Vec<(Stamp, String)> = Vec::new();
     let within = |at: Stamp| from <= at.after(BEFORE) && at <= to;
+    let founded = history.lives.values().filter_map(|life| life.moments.get(&Moment::Founded)).map(|sight| sight.at).min();
     for life in history.lives.values() {
         let who = life.owner.as_deref().map_or("a member", |node| nodes.short(node));
         for (moment, sight) in life.moments.iter().filter(|(_, sight)| within(sight.at)) {
             let what = match moment {
                 Moment::Announced => "was added as a learner",
-                Moment::Founded => "was added as a voter",
+                // who founds the cluster is added by nobody
+                Moment::Founded if founded.is_some_and(|first| sight.at.since(first) > BEFORE) => "was added as a voter",
                 Moment::Promoted => "was promoted",
                 Moment::Removed => "was removed",
-                Moment::Started | Moment::PeerActive | Moment::CaughtUp | Moment::GatePassed => continue,
+                Moment::Founded | Moment::Started | Moment::PeerActive | Moment::CaughtUp | Moment::GatePassed => continue,
             };
             then.push((sight.at, format!("{who} {what} at {}", scale.time(sight.at))));
         }
@@ -109,7 +117,12 @@ fn gap(history: &History, nodes: &Nodes, scale: Scale) -> Option<String> {
     then.sort();
     let then: Vec<String> = then.into_iter().take(MOST).map(|(_, words)| words).collect();
     let then = if then.is_empty() { String::new() } else { format!("; {}", then.join(", ")) };
-    Some(format!("The longest write gap was {}, from {} to {}{then}", human(to.since(from)), scale.time(from), scale.time(to)))
+    let (took, from, to) = (human(to.since(from)), scale.time(from), scale.time(to));
+    Some(if is_open {
+        format!("No write was acknowledged any more from {from} on; the last one was tried {took} later{then}")
+    } else {
+        format!("The longest write gap was {took}, from {from} to {to}{then}")
+    })
 }
 
 /// When, between these, too few voters answered first, and how many.
@@ -220,6 +233,23 @@ mod tests {
         assert_eq!(few(3_900, 4_900), None, "it answers again");
         let first = super::said(&history, &Nodes::default(), Scale::new(stamp(0), stamp(60_000)), true).remove(0);
         assert!(first.starts_with("The longest write gap was"), "{first}");
+    }
+
+    #[test]
+    fn a_gap_that_lasts_to_the_end_is_told_and_nobody_added_founders() {
+        let mut history = History::new(stamp(0), stamp(60_000), Notes::default());
+        for id in [1, 2] {
+            let founder = Life { moments: [(Moment::Founded, Sight { at: stamp(0), unsure: Duration::ZERO })].into(), ..Life::default() };
+            history.lives.insert(MemberId(id), founder);
+        }
+        hear(&mut history, write(0, 100, CallEnd::Ok));
+        assert_eq!(said(&history), ["The longest write gap was 100ms, from 0.0s to 0.1s."]);
+        for at in [1, 2, 40] {
+            hear(&mut history, write(at * 1_000, at * 1_000 + 10, CallEnd::Failed { why: "refused".into() }));
+        }
+        assert_eq!(said(&history), ["No write was acknowledged any more from 1.0s on; the last one was tried 39.0s later."]);
+        hear(&mut history, write(41_000, 41_010, CallEnd::Ok));
+        assert_eq!(said(&history), ["The longest write gap was 40.0s, from 1.0s to 41.0s."]);
     }
 
     #[test]

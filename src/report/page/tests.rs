@@ -12,7 +12,7 @@ use crate::event::{
 };
 use crate::report::files::Pages;
 use crate::report::model::Run;
-use crate::report::script::{Script, judged, name, stamp};
+use crate::report::script::{Script, judged, name, run_of, stamp};
 use crate::sys::clock::Stamp;
 
 /// Elements and attributes that the templates have.
@@ -204,6 +204,13 @@ fn what_is_said_of_runs() {
         }
         insta::assert_json_snapshot!(format!("page_{case}"), said);
     }
+}
+
+#[test]
+fn of_a_step_that_a_broken_invariant_ended_nobody_says_that_it_ran() {
+    let run = run_of(&Script::broken());
+    let sentence = super::view::ending(run.cases().next().expect("a case")).sentence;
+    assert!(sentence.starts_with("Ended before it was done: join"), "{sentence}");
 }
 
 #[test]

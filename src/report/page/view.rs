@@ -197,7 +197,13 @@ pub(super) fn ending(case: &Case) -> Ending {
         CaseEnd::Failed => {
             let failed_steps = case.tasks.iter().filter(|task| task.failed() && task.trouble().is_some() && !fails_inside(case, task));
             let steps: Vec<&str> = failed_steps.map(|task| task.plan.name.as_str()).collect();
-            let steps = if steps.is_empty() { "Every step ran".to_owned() } else { format!("What failed: {}", steps.join(", ")) };
+            let ended = |task: &&Task| matches!(task.state, State::Ended { outcome: Outcome::Stopped, .. });
+            let stopped: Vec<&str> = case.tasks.iter().filter(ended).map(|task| task.plan.name.as_str()).collect();
+            let steps = match (steps.is_empty(), stopped.is_empty()) {
+                (false, _) => format!("What failed: {}", steps.join(", ")),
+                (true, false) => format!("Ended before it was done: {}", stopped.join(", ")),
+                (true, true) => "Every step ran".to_owned(),
+            };
             let verdicts = match (failed, all) {
                 (_, 0) => String::new(),
                 (0, _) => "; no expectation failed".to_owned(),

@@ -118,14 +118,22 @@ pub(super) fn ways(history: &History, nodes: &Nodes, scale: Scale) -> Vec<Way> {
 /// Where the time of the critical path went, the longest first.
 pub(super) fn sentence(history: &History, nodes: &Nodes) -> Option<String> {
     let joins = joins(history);
-    let last = joins.iter().max_by_key(|join| join.ended)?;
+    let failed = |join: &&Join<'_>| {
+        history
+            .nodes
+            .get(join.node)
+            .is_some_and(|story| story.runs.iter().any(|run| run.command == "join" && run.ended.is_some() && !run.passed))
+    };
+    // who failed last was never there, and why is told elsewhere
+    let last = joins.iter().max_by_key(|join| join.ended).filter(|join| !failed(join))?;
     let mut each: Vec<(Duration, SpanKind)> = ALL.map(|kind| (critical(&joins, kind), kind)).into();
     let whole: Duration = each.iter().map(|(took, _)| *took).sum();
     each.retain(|(took, _)| !took.is_zero());
     each.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
     let named: Vec<String> = each.iter().take(MOST_NAMED).map(|(took, kind)| format!("{} {}", kind.as_str(), human(*took))).collect();
     let who = nodes.short(last.node);
-    (!named.is_empty()).then(|| format!("{who} was there last; of the {} that it took, most went to {}", human(whole), named.join(", ")))
+    (!named.is_empty())
+        .then(|| format!("{who} was Ready last; of the {} on its critical path, most went to {}", human(whole), named.join(", ")))
 }
 
 fn critical(joins: &[Join<'_>], kind: SpanKind) -> Duration {
@@ -284,7 +292,7 @@ mod tests {
         );
         assert_eq!(
             sentence(&parallel(), &Nodes::default()).expect("said"),
-            "cp-3 was there last; of the 12.1s that it took, most went to slot-wait 5.1s, etcd-start 3.0s, rest 2.0s"
+            "cp-3 was Ready last; of the 12.1s on its critical path, most went to slot-wait 5.1s, etcd-start 3.0s, rest 2.0s"
         );
     }
 

@@ -129,10 +129,18 @@ async fn started(cluster: &Cluster, node: &Node) -> Result<(), String> {
     Err(said.join("; "))
 }
 
-/// What Go's flags say of one that they do not take, where the last process ended by that: all of the usage follows, which names none.
-fn refused_flag(log: &str) -> Option<&str> {
-    const WORDS: [&str; 4] = ["flag provided but not defined", "invalid value ", "invalid boolean value ", "flag needs an argument"];
-    let (at, line) = log.lines().enumerate().filter(|(_, line)| WORDS.iter().any(|words| line.contains(words))).last()?;
+/// What Go says of a flag that it does not take, or of a panic, where the last process ended by that: behind the one comes all of the usage,
+/// which names no flag, and behind the other where it was, line by line.
+fn fatal(log: &str) -> Option<&str> {
+    const WORDS: [&str; 6] = [
+        "flag provided but not defined",
+        "bad flag syntax",
+        "invalid value ",
+        "invalid boolean value ",
+        "flag needs an argument",
+        "panic: ",
+    ];
+    let (at, line) = log.lines().enumerate().filter(|(_, line)| WORDS.iter().any(|words| line.starts_with(words))).last()?;
     // whoever started behind it has written lines of JSON
     let again = log.lines().skip(at + 1).any(|line| line.starts_with('{'));
     (!again).then(|| line.trim())
@@ -145,7 +153,7 @@ async fn last_words(node: &Node) -> String {
     match log {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            if let Some(line) = refused_flag(&text) {
+            if let Some(line) = fatal(&text) {
                 return format!("; etcd says: {line}");
             }
             let lines: Vec<&str> = text.lines().rev().take(LINES).collect();
@@ -157,16 +165,19 @@ async fn last_words(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::refused_flag;
+    use super::fatal;
 
     #[test]
     fn of_a_refused_flag_the_line_that_names_it_is_told() {
         let usage = "Usage:\n  etcd [flags]\n  --name 'default'\n    Human-readable name for this member.\n";
         let log = format!("{{\"level\":\"info\"}}\nflag provided but not defined: -snapshot-cuont\n{usage}");
-        assert_eq!(refused_flag(&log), Some("flag provided but not defined: -snapshot-cuont"));
+        assert_eq!(fatal(&log), Some("flag provided but not defined: -snapshot-cuont"));
         let value = format!("invalid value \"x\" for flag -snapshot-count: parse error\n{usage}");
-        assert_eq!(refused_flag(&value), Some("invalid value \"x\" for flag -snapshot-count: parse error"));
-        assert_eq!(refused_flag(&format!("{log}{{\"level\":\"fatal\"}}\n")), None, "a later process ended by something else");
-        assert_eq!(refused_flag("{\"level\":\"fatal\"}\n"), None);
+        assert_eq!(fatal(&value), Some("invalid value \"x\" for flag -snapshot-count: parse error"));
+        assert_eq!(fatal(&format!("{log}{{\"level\":\"fatal\"}}\n")), None, "a later process ended by something else");
+        assert_eq!(fatal("{\"level\":\"fatal\"}\n"), None);
+        let panic = "{\"level\":\"info\"}\npanic: failed NewURLs, got rubbish\n\ngoroutine 1 [running]:\nmain.main()\n";
+        assert_eq!(fatal(panic), Some("panic: failed NewURLs, got rubbish"));
+        assert_eq!(fatal("bad flag syntax: ----snapshot-count=5\nUsage:\n"), Some("bad flag syntax: ----snapshot-count=5"));
     }
 }
