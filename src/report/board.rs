@@ -154,10 +154,16 @@ impl Board {
         format!("{}{kubernetes} · {members} · {leader} · {}", self.cluster, self.at.strftime("%H:%M:%S"))
     }
 
+    /// Does any etcd member tell how it is?
+    fn answers(&self) -> bool {
+        self.term.is_some()
+    }
+
     fn tail(&self) -> Vec<(Tone, String)> {
         let mut tail = Vec::new();
         tail.push(match &self.slot {
-            None => (Tone::Faint, "learner slot: free".to_owned()),
+            None if self.answers() => (Tone::Faint, "learner slot: free".to_owned()),
+            None => (Tone::Doubt, "learner slot: not known".to_owned()),
             Some(slot) => {
                 let started = if slot.started { "" } else { ", not started" };
                 let seen = crate::sys::clock::human(std::time::Duration::from_millis(slot.seen_ms));
@@ -165,7 +171,8 @@ impl Board {
             }
         });
         tail.push(match self.alarms.first() {
-            None => (Tone::Faint, "alarms: none".to_owned()),
+            None if self.answers() => (Tone::Faint, "alarms: none".to_owned()),
+            None => (Tone::Doubt, "alarms: not known".to_owned()),
             Some(_) => (Tone::Bad, format!("alarms: {}", self.alarms.join("; "))),
         });
         if self.clusters.len() > 1 {
@@ -354,8 +361,9 @@ mod tests {
         (board.leader, board.slot) = (None, None);
         board.strangers = vec![Member { started: false, answers: false, ..member("dead", "\x1b[2J", true, 0) }];
         insta::assert_snapshot!("board_trouble", drawn(&board, 100, 40));
-        (board.term, board.nodes) = (None, vec![]);
+        (board.term, board.nodes, board.alarms) = (None, vec![], vec![]);
         let text = drawn(&board, 100, 40);
+        assert!(text.contains("learner slot: not known") && text.contains("alarms: not known"), "{text}");
         assert!(text.contains("no etcd member answers") && !text.contains('\x1b'), "{text}");
         drawn(&board, 1, 1);
     }
