@@ -3,28 +3,17 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test looks at the program from outside, by its environment")]
 
+mod real;
+
+use crate::real::{binary, may_run};
 use std::path::Path;
 use std::process::{Command, Output};
 
 /// The cluster that is kept.
 const NAME: &str = "real-etcd-kept";
 
-/// The program under test: a release build where one is named, since it is what is copied into nodes.
 fn joinder(args: &[&str], dir: &Path) -> Output {
-    let program = std::env::var("JOINDER_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_joinder").into());
-    Command::new(program).args(args).current_dir(env!("CARGO_MANIFEST_DIR")).env("ARTIFACTS", dir).output().expect("it starts")
-}
-
-fn may_run() -> bool {
-    let real = std::env::var("JOINDER_REAL").is_ok_and(|v| v == "1");
-    let why = "did NOT run: JOINDER_REAL=1, which says that an engine and an etcd image are there, is not set";
-    assert!(real || !joinder::sys::env::in_ci(), "{why}");
-    if !real {
-        use std::io::Write;
-        // past the test harness, which hides what passing tests print
-        let _ = writeln!(std::io::stderr(), "tests/real_etcd.rs: {why}");
-    }
-    real
+    Command::new(binary()).args(args).current_dir(env!("CARGO_MANIFEST_DIR")).env("ARTIFACTS", dir).output().expect("it starts")
 }
 
 fn words(output: &Output) -> String {
@@ -40,7 +29,7 @@ fn passes(args: &[&str], dir: &Path) -> String {
 /// The seconds of a table's row are not looked at: a busy machine is no failure. What is seen is.
 #[test]
 fn one_member_grows_to_three_by_way_of_learners() {
-    if !may_run() {
+    if !may_run("an engine and an etcd image") {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");
@@ -56,7 +45,7 @@ fn one_member_grows_to_three_by_way_of_learners() {
 /// A cluster that stays: other commands find it, and etcd goes on without the joinder that started it.
 #[test]
 fn a_cluster_that_is_kept_is_found_and_used_and_removed() {
-    if !may_run() {
+    if !may_run("an engine and an etcd image") {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");
@@ -82,7 +71,7 @@ fn a_cluster_that_is_kept_is_found_and_used_and_removed() {
 /// Stopped or killed, etcd comes back with its data; a member that left comes back with none.
 #[test]
 fn members_end_and_come_back() {
-    if !may_run() {
+    if !may_run("an engine and an etcd image") {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");

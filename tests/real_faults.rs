@@ -3,31 +3,22 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test looks at the program from outside, by its environment")]
 
+mod real;
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::real::{binary, may_run};
 use joinder::event::{EtcdCall, Event, Told};
 use joinder::sys::clock::Stamp;
 
-fn may_run() -> bool {
-    let real = std::env::var("JOINDER_REAL").is_ok_and(|v| v == "1");
-    let why = "did NOT run: JOINDER_REAL=1, which says that an engine and a node image are there, is not set";
-    assert!(real || !joinder::sys::env::in_ci(), "{why}");
-    if !real {
-        // past the test harness, which hides what passing tests print
-        let _ = writeln!(std::io::stderr(), "tests/real_faults.rs: {why}");
-    }
-    real
-}
-
 /// Runs a shipped file, which must pass; kubeadm's calls to etcd.
 fn calls_of(file: &str, args: &[&str]) -> Vec<EtcdCall> {
-    let binary = std::env::var("JOINDER_BIN").map_or_else(|_| env!("CARGO_BIN_EXE_joinder").into(), PathBuf::from);
     let dir = tempfile::tempdir().expect("a folder");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows").join(file);
-    let mut command = Command::new(binary);
+    let mut command = Command::new(binary());
     command.arg("run").arg(&file).args(args).args(["--name", "real-faults", "--artifacts"]).arg(dir.path());
     let output = command.output().expect("joinder starts");
     assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
@@ -46,7 +37,7 @@ fn median(calls: &[EtcdCall], method: &str) -> Duration {
 
 #[test]
 fn a_lost_answer_and_a_kubeadm_that_is_killed_between_two_calls() {
-    if !may_run() {
+    if !may_run("an engine and a node image") {
         return;
     }
     let calls = calls_of("bugs/promote-answer-lost.yaml", &[]);
@@ -62,12 +53,11 @@ fn a_lost_answer_and_a_kubeadm_that_is_killed_between_two_calls() {
 /// What is frozen in a node does not end when the node is killed, and the engine would wait for it for minutes.
 #[test]
 fn a_node_with_a_frozen_group_is_removed_as_fast_as_any() {
-    if !may_run() {
+    if !may_run("an engine and a node image") {
         return;
     }
     let joinder = |args: &[&str]| {
-        let binary = std::env::var("JOINDER_BIN").map_or_else(|_| env!("CARGO_BIN_EXE_joinder").into(), PathBuf::from);
-        let output = Command::new(binary).args(args).output().expect("joinder starts");
+        let output = Command::new(binary()).args(args).output().expect("joinder starts");
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
     let dir = tempfile::tempdir().expect("a folder");
@@ -89,7 +79,7 @@ if [ -e "$group/freezer.state" ]; then echo FROZEN >"$group/freezer.state"; else
 
 #[test]
 fn the_second_of_two_adds_in_one_instant_is_never_answered() {
-    if may_run() {
+    if may_run("an engine and a node image") {
         // what is wrong with it, the run itself says
         assert!(calls_of("bugs/two-adds.yaml", &[]).is_empty(), "etcd alone has no kubeadm");
     }

@@ -3,25 +3,16 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test looks at the program from outside, by its environment")]
 
+mod real;
+
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use crate::real::{binary, may_run};
 use joinder::runtime::Runtime;
 use joinder::runtime::docker::DockerEngine;
 use joinder::runtime::label;
-
-fn may_run() -> bool {
-    let real = std::env::var("JOINDER_REAL").is_ok_and(|v| v == "1");
-    let why = "did NOT run: JOINDER_REAL=1, which says that an engine and a node image are there, is not set";
-    assert!(real || !joinder::sys::env::in_ci(), "{why}");
-    if !real {
-        use std::io::Write;
-        // past the test harness, which hides what passing tests print
-        let _ = writeln!(std::io::stderr(), "tests/real_kinder.rs: {why}");
-    }
-    real
-}
 
 /// Names of what the engine has of a cluster.
 fn left(cluster: &str) -> Vec<String> {
@@ -37,12 +28,11 @@ fn left(cluster: &str) -> Vec<String> {
 
 #[test]
 fn kinders_regular_shape_passes_and_leaves_nothing() {
-    if !may_run() {
+    if !may_run("an engine and a node image") {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");
-    let binary = std::env::var("JOINDER_BIN").map_or_else(|_| env!("CARGO_BIN_EXE_joinder").into(), PathBuf::from);
-    symlink(std::path::absolute(&binary).expect("a path"), dir.path().join("kinder")).expect("linked");
+    symlink(std::path::absolute(binary()).expect("a path"), dir.path().join("kinder")).expect("linked");
     let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").expect("a path"));
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows/kinder/regular.yaml");
     let artifacts = dir.path().join("artifacts");

@@ -3,9 +3,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test looks at the program from outside, by its environment")]
 
-use std::path::{Path, PathBuf};
+mod real;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::real::{binary, may_run};
 use joinder::runtime::Runtime;
 use joinder::runtime::docker::DockerEngine;
 use joinder::runtime::label;
@@ -57,21 +60,8 @@ tasks:
 - {name: delete, force: true, delete: {}}
 "#;
 
-fn may_run() -> bool {
-    let real = std::env::var("JOINDER_REAL").is_ok_and(|v| v == "1");
-    let why = "did NOT run: JOINDER_REAL=1, which says that an engine and a node image are there, is not set";
-    assert!(real || !joinder::sys::env::in_ci(), "{why}");
-    if !real {
-        use std::io::Write;
-        // past the test harness, which hides what passing tests print
-        let _ = writeln!(std::io::stderr(), "tests/real_steps.rs: {why}");
-    }
-    real
-}
-
 fn run(file: &Path, artifacts: &Path) -> Output {
-    let binary = std::env::var("JOINDER_BIN").map_or_else(|_| env!("CARGO_BIN_EXE_joinder").into(), PathBuf::from);
-    let mut command = Command::new(binary);
+    let mut command = Command::new(binary());
     command.arg("run").arg(file).args(["--name", NAME, "--artifacts"]).arg(artifacts);
     command.output().expect("joinder starts")
 }
@@ -92,7 +82,7 @@ fn left() -> Vec<String> {
 #[test]
 fn every_step_does_what_it_says_on_a_real_cluster() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    if !may_run() {
+    if !may_run("an engine and a node image") {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");

@@ -185,19 +185,11 @@ impl Ground {
             self.note(format!("{} $ {shown}", node.name));
         }
         let mut process = node.command(argv, BTreeMap::new());
-        let (mut written, mut stopped) = (String::new(), false);
+        let mut written = String::new();
         let failed = |how: String| ActionError::Command { node: node.name.clone(), command: shown.clone(), how };
         loop {
-            let output = tokio::select! {
-                output = process.next() => output?,
-                () = self.stop.soft.cancelled(), if !stopped => {
-                    stopped = true;
-                    process.end();
-                    continue;
-                }
-                () = self.stop.hard.cancelled() => return Err(failed("stopped".into())),
-            };
-            match output {
+            let Some(output) = process.next_or_stop(&self.stop).await else { return Err(failed("stopped".into())) };
+            match output? {
                 Output::Line { pipe, text, .. } => {
                     self.say(&node.name, &text);
                     if pipe == Pipe::Out {
@@ -205,7 +197,7 @@ impl Ground {
                         written.push('\n');
                     }
                 }
-                Output::Exited { .. } if stopped => return Err(failed("stopped".into())),
+                Output::Exited { .. } if process.is_stopped() => return Err(failed("stopped".into())),
                 Output::Exited { code: Some(0), .. } => return Ok(written),
                 Output::Exited { code: Some(code), .. } => return Err(failed(format!("exit code {code}"))),
                 Output::Exited { code: None, .. } => return Err(failed("it was killed".into())),

@@ -1,14 +1,11 @@
 //! `cluster-info`: nodes, pods, images, and etcd's members.
 
-use std::time::Duration;
-
 use super::error::ActionError;
 use super::ground::Ground;
-use crate::agent::{Call, Said};
 use crate::event::Member;
-use crate::node::{Node, path};
+use crate::node::path;
+use crate::step;
 
-const ASK: Duration = Duration::from_secs(5);
 const IMAGES: &str = r#"jsonpath={range .items[*]}{.metadata.name}{"\t"}{range .spec.containers[*]}{.image}{" "}{end}{"\n"}{end}"#;
 
 /// Shows what a control plane says that serves, and the list of its own etcd member.
@@ -23,18 +20,11 @@ pub(super) async fn info(ground: &Ground) -> Result<(), ActionError> {
         return Ok(());
     }
     ground.note(format!("members of etcd, as {} has them", node.name));
-    for line in table(&members(&node).await?) {
+    let members = step::members(&node).await.map_err(|saw| ActionError::Saw { what: "no list of members".into(), saw })?;
+    for line in table(&members) {
         ground.say(&node.name, &line);
     }
     Ok(())
-}
-
-async fn members(node: &Node) -> Result<Vec<Member>, ActionError> {
-    let said = node.agent().ask(Call::Members { etcd: node.etcd() }, ASK).await?;
-    let Said::Members { members } = said else {
-        return Err(ActionError::Saw { what: "a list of members".into(), saw: format!("{said:?}") });
-    };
-    Ok(members)
 }
 
 /// As `etcdctl member list` has them, with words where that has a boolean.

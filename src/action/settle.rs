@@ -1,17 +1,13 @@
 //! What an action has set going, waited for: asked of any API server that answers, and of etcd's members themselves.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::error::ActionError;
 use super::ground::Ground;
-use crate::agent::{Call, Said};
 use crate::node::{Node, Role};
+use crate::step;
 use crate::sys::wait::{Look, wait};
 
-/// One member's answer.
-const ASK: Duration = Duration::from_secs(3);
 /// Static pods of a control plane, beside etcd's.
 pub(super) const COMPONENTS: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
@@ -62,8 +58,7 @@ fn pod_is_ready(pod: &Value) -> Result<(), String> {
 
 /// The list of the node's own member: whoever does not serve has none.
 async fn member(node: &Node) -> Result<(), String> {
-    let said = node.agent().ask(Call::Members { etcd: node.etcd() }, ASK).await.map_err(|e| format!("etcd: {e}"))?;
-    let Said::Members { members } = said else { return Err(format!("etcd: {said:?}")) };
+    let members = step::members(node).await.map_err(|saw| format!("etcd: {saw}"))?;
     match members.iter().find(|member| member.name == node.name) {
         None => Err("etcd has no member of its name".into()),
         Some(member) if member.learner => Err("its etcd member is a learner".into()),

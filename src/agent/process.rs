@@ -3,11 +3,13 @@
 use super::client::{AgentError, Replies};
 use super::protocol::{Pipe, Said};
 use crate::sys::clock::Stamp;
+use crate::sys::stop::Stop;
 
 /// A process that an agent runs. Dropping it ends the process with its group.
 pub struct Process {
     node: String,
     replies: Replies,
+    stopped: bool,
 }
 
 /// What a process does.
@@ -35,13 +37,36 @@ pub enum Output {
 
 impl Process {
     pub(super) fn new(node: &str, replies: Replies) -> Self {
-        Self { node: node.to_owned(), replies }
+        Self { node: node.to_owned(), replies, stopped: false }
     }
 
-    /// What it does next.
+    /// What it does next. At the soft level of `stop` its group is asked to end, and [`Output::Exited`] still comes; `None` at the hard one:
+    /// the agent kills after its grace, and nobody waits for that.
     ///
     /// # Errors
     /// [`AgentError::Refused`] when it could not be started; [`AgentError::Lost`] when it can no longer be followed.
+    pub async fn next_or_stop(&mut self, stop: &Stop) -> Option<Result<Output, AgentError>> {
+        loop {
+            tokio::select! {
+                output = self.next() => return Some(output),
+                () = stop.soft.cancelled(), if !self.stopped => {
+                    self.stopped = true;
+                    self.replies.cancel();
+                }
+                () = stop.hard.cancelled() => return None,
+            }
+        }
+    }
+
+    /// Was it asked to end?
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// What it does next, whatever stops meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::next_or_stop`].
     pub async fn next(&mut self) -> Result<Output, AgentError> {
         loop {
             let said = self.replies.next().await?;
@@ -55,10 +80,5 @@ impl Process {
                 return Err(AgentError::Refused { node: self.node.clone(), why });
             }
         }
-    }
-
-    /// Asks its group to end; [`Output::Exited`] still comes.
-    pub fn end(&self) {
-        self.replies.cancel();
     }
 }

@@ -99,17 +99,8 @@ fn answer(code: u8, absent: &[Absent]) -> Exit {
 
 async fn follow(node: &Node, command: &[String], stop: &Stop) -> anyhow::Result<u8> {
     let mut process = node.command(command.to_vec(), BTreeMap::new());
-    let mut stopped = false;
     loop {
-        let output = tokio::select! {
-            output = process.next() => output,
-            () = stop.soft.cancelled(), if !stopped => {
-                stopped = true;
-                process.end();
-                continue;
-            }
-            () = stop.hard.cancelled() => return Ok(137),
-        };
+        let Some(output) = process.next_or_stop(stop).await else { return Ok(137) };
         match output {
             Ok(Output::Line { pipe, text, more, .. }) => {
                 let end = if more { "" } else { "\n" };

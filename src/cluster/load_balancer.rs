@@ -47,7 +47,7 @@ impl LoadBalancer {
     pub(super) async fn backends(&self) -> Result<BTreeMap<String, Ipv4Addr>, RuntimeError> {
         let mut tar = Vec::new();
         self.runtime.get(&self.name, CONFIG, &mut tar).await?;
-        let text = api::only_file(&tar).map_err(|e| self.failed("read", e.to_string()))?;
+        let text = api::only_file(&tar).map_err(|e| self.failed("read the configuration of", e.to_string()))?;
         Ok(servers(&String::from_utf8_lossy(&text)))
     }
 
@@ -87,18 +87,17 @@ impl LoadBalancer {
             }
             // another process may have written what it had read before this one's change: then once more
         }
-        Err(self.failed("write", "another process changes it again and again".into()))
+        Err(self.failed("write the configuration of", "another process changes it again and again".into()))
     }
 
     fn failed(&self, op: &'static str, said: String) -> RuntimeError {
-        let op = if op == "read" { "read the configuration of" } else { "write the configuration of" };
         RuntimeError { op, target: self.name.clone(), said, fault: Fault::Other }
     }
 
     async fn write(&self, backends: &BTreeMap<String, Ipv4Addr>) -> Result<(), RuntimeError> {
         let mut archive = Archive::default();
         let packed = archive.file(CONFIG, 0o644, config(backends).as_bytes()).map(drop).and_then(|()| archive.finish());
-        let tar = packed.map_err(|e| self.failed("write", e.to_string()))?;
+        let tar = packed.map_err(|e| self.failed("write the configuration of", e.to_string()))?;
         self.runtime.put(&self.name, tar).await
     }
 }

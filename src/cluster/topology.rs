@@ -77,8 +77,10 @@ pub struct Topology {
 pub struct Settings {
     /// How long it goes on asking etcd for each thing; its own two minutes when not said.
     pub etcd_api_call: Option<Duration>,
-    /// Its other limits that are said, by its names.
-    pub limits: Vec<(&'static str, Duration)>,
+    /// How long it waits for the kubelet's certificate; its own five minutes when not said.
+    pub tls_bootstrap: Option<Duration>,
+    /// How long it looks for the cluster; its own five minutes when not said.
+    pub discovery: Option<Duration>,
     /// Flags of its etcd members and their values.
     pub etcd_args: Vec<(String, String)>,
 }
@@ -95,20 +97,21 @@ pub struct EtcdAlone {
 }
 
 impl EtcdAlone {
-    /// How many learners its members let in at once: etcd's default where nobody says, from 3.4 on, which has no flag for it, to 3.7.
-    fn max_learners(&self) -> usize {
-        // 3.5's flag, which 3.6 reads as well
-        let names = ["max-learners", "experimental-max-learners"];
-        let flag = self.args.iter().rev().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value);
-        let env = || names.iter().find_map(|name| self.env.get(&format!("ETCD_{}", name.to_uppercase().replace('-', "_"))));
-        flag.or_else(env).and_then(|value| value.parse().ok()).unwrap_or(MAX_LEARNERS)
-    }
-
     fn of(spec: &ClusterSpec) -> Option<Self> {
         let args = args(spec);
         let env = spec.etcd.env.0.iter().map(|(name, value)| (name.clone(), value.0.clone())).collect();
         spec.etcd.members.map(|members| Self { members, args, env })
     }
+}
+
+/// How many learners members with these flags and this environment let in at once: etcd's default where nobody says, from 3.4 on, which
+/// has no flag for it, to 3.7.
+fn max_learners(args: &[(String, String)], env: &BTreeMap<String, String>) -> usize {
+    // 3.5's flag, which 3.6 reads as well
+    let names = ["max-learners", "experimental-max-learners"];
+    let flag = args.iter().rev().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value);
+    let env = || names.iter().find_map(|name| env.get(&format!("ETCD_{}", name.to_uppercase().replace('-', "_"))));
+    flag.or_else(env).and_then(|value| value.parse().ok()).unwrap_or(MAX_LEARNERS)
 }
 
 fn args(spec: &ClusterSpec) -> Vec<(String, String)> {
@@ -195,7 +198,10 @@ impl Topology {
 
     /// How many learners etcd lets in at once.
     pub fn max_learners(&self) -> usize {
-        self.etcd.as_ref().map_or(MAX_LEARNERS, EtcdAlone::max_learners)
+        match &self.etcd {
+            Some(alone) => max_learners(&alone.args, &alone.env),
+            None => max_learners(&self.kubeadm.etcd_args, &BTreeMap::new()),
+        }
     }
 
     /// Decides names and places, or says all that is wrong.
@@ -248,10 +254,10 @@ impl Topology {
             ));
         }
         let load_balancer = etcd.is_none() && spec.load_balancer.unwrap_or(control_planes > 1);
-        let limits = [("tlsBootstrap", spec.timeouts.tls_bootstrap), ("discovery", spec.timeouts.discovery)];
         let kubeadm = Settings {
             etcd_api_call: spec.timeouts.etcd_api_call.map(|limit| limit.0),
-            limits: limits.into_iter().filter_map(|(name, limit)| Some((name, limit?.0))).collect(),
+            tls_bootstrap: spec.timeouts.tls_bootstrap.map(|limit| limit.0),
+            discovery: spec.timeouts.discovery.map(|limit| limit.0),
             etcd_args: args(spec),
         };
         Ok(Self { name, nodes, load_balancer, subnet, discovery: spec.discovery, etcd, kubeadm, extras: Extras::default(), warnings })
@@ -349,15 +355,18 @@ mod tests {
 
     #[test]
     fn learners_are_let_in_as_etcd_is_told_by_flag_or_environment() {
-        let of = |args: &[(&str, &str)], env: &[(&str, &str)]| {
-            let own = |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Vec<_>>();
-            EtcdAlone { members: 1, args: own(args), env: own(env).into_iter().collect() }.max_learners()
-        };
+        let own = |all: &[(&str, &str)]| all.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect::<Vec<_>>();
+        let of = |args: &[(&str, &str)], env: &[(&str, &str)]| max_learners(&own(args), &own(env).into_iter().collect());
         assert_eq!(of(&[("snapshot-count", "7")], &[]), 1);
         assert_eq!(of(&[("max-learners", "3")], &[("ETCD_MAX_LEARNERS", "5")]), 3, "a flag comes before the environment");
         assert_eq!(of(&[("experimental-max-learners", "2")], &[]), 2);
         assert_eq!(of(&[], &[("ETCD_EXPERIMENTAL_MAX_LEARNERS", "4")]), 4);
-        assert_eq!(Topology::of(&spec(3, 0), None).expect("fine").max_learners(), 1);
+        let mut whole = Topology::of(&spec(3, 0), None).expect("fine");
+        assert_eq!(whole.max_learners(), 1);
+        whole.kubeadm.etcd_args = own(&[("max-learners", "2")]);
+        assert_eq!(whole.max_learners(), 2, "kubeadm's members are told, too");
+        whole.etcd = Some(EtcdAlone { members: 1, args: own(&[("max-learners", "4")]), ..EtcdAlone::default() });
+        assert_eq!(whole.max_learners(), 4);
     }
 
     #[test]

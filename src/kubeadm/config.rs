@@ -168,8 +168,9 @@ pub fn upgrade(shared: &Shared, policy: &Policy, version: &str) -> Result<String
 }
 
 fn limits(document: &mut Value, shared: &Shared, policy: &Policy) -> Result<(), String> {
-    let call = shared.settings.etcd_api_call.map(|limit| ("etcdAPICall", limit));
-    for (name, limit) in call.into_iter().chain(shared.settings.limits.iter().copied()) {
+    let Settings { etcd_api_call, tls_bootstrap, discovery, etcd_args: _ } = &shared.settings;
+    let named = [("etcdAPICall", etcd_api_call), ("tlsBootstrap", tls_bootstrap), ("discovery", discovery)];
+    for (name, limit) in named.into_iter().filter_map(|(name, limit)| Some((name, limit.as_ref()?))) {
         if !policy.knows_timeouts() {
             return Err("this kubeadm cannot be told timeouts: take Kubernetes 1.31 or newer".into());
         }
@@ -243,7 +244,8 @@ mod tests {
     fn what_the_file_says_of_kubeadm_is_written_where_kubeadm_looks_for_it() {
         let settings = Settings {
             etcd_api_call: Some(std::time::Duration::from_secs(20)),
-            limits: vec![("discovery", std::time::Duration::from_mins(1))],
+            discovery: Some(std::time::Duration::from_mins(1)),
+            tls_bootstrap: None,
             etcd_args: vec![("max-learners".into(), "3".into())],
         };
         let shared = Shared { settings, ..shared() };

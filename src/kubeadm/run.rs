@@ -132,19 +132,9 @@ impl Kubeadm<'_> {
     async fn follow(&self, node: &Node, argv: Vec<String>, follow: &mut Follow) -> Result<End, AgentError> {
         let mut process = node.agent().run(argv);
         let mut redact = self.redact.lines();
-        let mut stopped = false;
         loop {
-            let output = tokio::select! {
-                output = process.next() => output?,
-                () = self.stop.soft.cancelled(), if !stopped => {
-                    stopped = true;
-                    process.end();
-                    continue;
-                }
-                // the agent kills after its grace; nobody waits for that at the hard level
-                () = self.stop.hard.cancelled() => return Ok(End::Stopped),
-            };
-            match output {
+            let Some(output) = process.next_or_stop(self.stop).await else { return Ok(End::Stopped) };
+            match output? {
                 Output::Line { seen, text, more, .. } => {
                     let line = redact.piece(&text, more);
                     // Asked of the raw line: what stands in a secret's place looks like a phase.
@@ -158,7 +148,7 @@ impl Kubeadm<'_> {
                     }
                     follow.lines.push(line);
                 }
-                Output::Exited { .. } if stopped => return Ok(End::Stopped),
+                Output::Exited { .. } if process.is_stopped() => return Ok(End::Stopped),
                 Output::Exited { code, .. } => return Ok(End::Exited(code)),
             }
         }

@@ -49,16 +49,12 @@ async fn predicted(join: &Join, world: &World) -> Result<Foresight, String> {
     let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), true).await.map_err(|e| e.to_string())?;
     let joining = meant.iter().filter(|node| node.index != first && node.role.has_member()).map(|node| node.name.clone());
     let (running, absent) = cluster.running().await;
-    let said = &cluster.kubeadm;
-    let mut limits = Limits::default();
-    limits.etcd_api_call = said.etcd_api_call.unwrap_or(limits.etcd_api_call);
-    for (name, limit) in &said.limits {
-        match *name {
-            "tlsBootstrap" => limits.tls_bootstrap = *limit,
-            "discovery" => limits.discovery = *limit,
-            _ => {}
-        }
-    }
+    let (said, usual) = (&cluster.kubeadm, Limits::default());
+    let limits = Limits {
+        etcd_api_call: said.etcd_api_call.unwrap_or(usual.etcd_api_call),
+        tls_bootstrap: said.tls_bootstrap.unwrap_or(usual.tls_bootstrap),
+        discovery: said.discovery.unwrap_or(usual.discovery),
+    };
     foresee(&running, &absent, observer, joining.collect(), join.order == Order::Parallel, limits).await
 }
 

@@ -33,18 +33,8 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
     let mut process = node.command(argv, env);
     let (mut out, mut err) = (redact.lines(), redact.lines());
     let mut search = Search::new(exec.output.as_ref());
-    let mut stopped = false;
     let how = loop {
-        let output = tokio::select! {
-            output = process.next() => output,
-            () = stop.soft.cancelled(), if !stopped => {
-                stopped = true;
-                process.end();
-                continue;
-            }
-            // the agent kills after its grace; nobody waits for that at the hard level
-            () = stop.hard.cancelled() => return Err(StepError::Stopped),
-        };
+        let Some(output) = process.next_or_stop(stop).await else { return Err(StepError::Stopped) };
         match output {
             Ok(Output::Line { pipe, text, more, .. }) => {
                 search.line(&text, more);
@@ -54,7 +44,7 @@ async fn one(world: &World, index: usize, node: &Node, exec: &Exec, redact: &Red
                 };
                 world.events.tell(Event::Output { index, node: node.name.clone(), error: pipe == Pipe::Err, line });
             }
-            Ok(Output::Exited { .. }) if stopped => return Err(StepError::Stopped),
+            Ok(Output::Exited { .. }) if process.is_stopped() => return Err(StepError::Stopped),
             Ok(Output::Exited { code: Some(code), .. }) => break (code != exec.exit_code).then(|| format!("exit code {code}")),
             Ok(Output::Exited { code: None, signal }) => break Some(format!("killed by signal {}", signal.unwrap_or(0))),
             Err(AgentError::Refused { why, .. }) => {

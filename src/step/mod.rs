@@ -32,7 +32,7 @@ pub use exec::exec;
 pub use export::export;
 pub use init::init;
 pub use join::join;
-pub use member::member;
+pub use member::{member, members};
 pub use repair::repair;
 pub use reset::reset;
 pub use residue::left_by;

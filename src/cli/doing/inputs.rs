@@ -50,7 +50,8 @@ pub(super) fn options(args: &DoArgs) -> anyhow::Result<Options> {
 pub(super) fn ignored(action: Action, args: &DoArgs) -> Vec<&'static str> {
     use Action::{KubeadmConfig as Config, KubeadmInit as Init, KubeadmJoin as Join, KubeadmReset as Reset, KubeadmUpgrade as Upgrade};
     use Action::{SetupExternalCa, SmokeTest};
-    let table: [(&str, bool, &[Action]); 15] = [
+    // each action reads --name, and --dry-run: it can be told instead of being done
+    let table: [(&str, bool, &[Action]); 14] = [
         ("--only-node", args.only_node.is_some(), &[Join, Upgrade, Reset, Config]),
         ("--use-phases", args.use_phases, &[Init, Join]),
         ("--upgrade-version", args.upgrade_version.is_some(), &[Upgrade]),
@@ -65,8 +66,6 @@ pub(super) fn ignored(action: Action, args: &DoArgs) -> Vec<&'static str> {
         ("--kubeadm-encryption-algorithm", args.kubeadm_encryption_algorithm.is_some(), &[Init, Config, SetupExternalCa]),
         ("--order", args.order.is_some(), &[Join]),
         ("--config-patch", !args.config_patch.is_empty(), &[Init, Join, Upgrade, Config, SetupExternalCa]),
-        // each action can be told instead of being done
-        ("--dry-run", false, &[]),
     ];
     table.into_iter().filter(|(_, given, by)| *given && !by.contains(&action)).map(|(flag, ..)| flag).collect()
 }

@@ -11,7 +11,7 @@ use crate::sys::clock::human;
 
 /// What a join may take beside kubeadm's own waits, on a busy machine.
 const ORDINARY: Duration = Duration::from_secs(150);
-/// The longest that a learner held the slot, etcd's 5 s behind it included: 23.5 s for three, 12.4 s for one
+/// The longest that a learner held the slot, etcd's 5 s behind it included: 25.4 s for three, 12.4 s for one
 /// (docs/findings/parallel-joins.md).
 const SLOT_MOST: Duration = Duration::from_secs(15);
 /// The shortest without etcd's 5 s: a member that starts at once.

@@ -37,7 +37,10 @@ pub(in super::super) async fn via(cluster: &Cluster, named: Option<&Selector>, c
 }
 
 /// The member list as a node's own member has it, as fresh as the question.
-pub(in super::super) async fn members(node: &Node) -> Result<Vec<Member>, String> {
+///
+/// # Errors
+/// Why it has none, in words.
+pub async fn members(node: &Node) -> Result<Vec<Member>, String> {
     listed(node, Call::Members { etcd: node.etcd() }).await
 }
 

@@ -9,6 +9,7 @@ mod start;
 mod step;
 mod stop;
 
+pub use asked::members;
 pub(super) use start::{again, found};
 pub use step::member;
 pub(super) use stop::end;
