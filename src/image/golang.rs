@@ -22,6 +22,7 @@ const NO_DATE: &str = "1970-01-01T00:00:01Z";
 #[serde(rename_all = "PascalCase", default)]
 pub(crate) struct Download {
     error: String,
+    dir: PathBuf,
     info: PathBuf,
     go_mod: PathBuf,
 }
@@ -39,6 +40,7 @@ pub(crate) async fn make(component: Component, version: &Version, dir: &Path, st
     let scratch = dir.join("tmp");
     std::fs::create_dir(&scratch).map_err(ImageError::io("make the folder", &scratch))?;
     let download = fetch(component, version, dir, stop).await?;
+    let toolchain = toolchain(&download.dir, dir, stop).await?;
     let write = |name: &str, text: &str| {
         let path = dir.join(name);
         std::fs::write(&path, text).map_err(ImageError::io("write", &path))
@@ -49,7 +51,9 @@ pub(crate) async fn make(component: Component, version: &Version, dir: &Path, st
     } else {
         write("go.mod", &text(component, version, &Upstream::read(&read(&download.go_mod)?)))?;
         let op = format!("find the modules that {} {version} needs", component.name());
-        run(&go(op, dir, "mod", &["mod", "tidy"]), stop).await?;
+        let mut tidy = go(op, dir, "mod", &["mod", "tidy"]);
+        tidy.env.extend(toolchain.clone());
+        run(&tidy, stop).await?;
     }
     let info: Info = serde_json::from_str(&read(&download.info)?).unwrap_or_default();
     write(DATE_FILE, &info.time)?;
@@ -59,6 +63,7 @@ pub(crate) async fn make(component: Component, version: &Version, dir: &Path, st
     let args: Vec<&str> = ["build", "-o", "bin/", "-ldflags", &flags].into_iter().chain(packages).collect();
     let mut task = go(format!("build {} {version}", component.name()), dir, "readonly", &args);
     task.env.push(("GOTMPDIR", scratch.display().to_string()));
+    task.env.extend(toolchain);
     run(&task, stop).await?;
     std::fs::remove_dir_all(&scratch).map_err(ImageError::io("remove", &scratch))?;
     for (package, name) in component.commands() {
@@ -70,6 +75,21 @@ pub(crate) async fn make(component: Component, version: &Version, dir: &Path, st
         }
     }
     Ok(())
+}
+
+/// The Go that a release names in its `.go-version`, where the machine's is of another minor version. Go changes under what was written
+/// for an earlier one: since 1.26 `net/url` refuses an IPv4 address in brackets, and with it kubeadm 1.34.0 refuses each cluster
+/// in preflight (`HTTPProxyCIDR`).
+async fn toolchain(source: &Path, dir: &Path, stop: &Stop) -> Result<Option<(&'static str, String)>, ImageError> {
+    let Ok(named) = std::fs::read_to_string(source.join(".go-version")) else { return Ok(None) };
+    let ours = run(&go("ask Go for its version".into(), dir, "mod", &["env", "GOVERSION"]), stop).await?;
+    Ok(other_minor(named.trim(), ours.trim()).then(|| ("GOTOOLCHAIN", format!("go{}", named.trim()))))
+}
+
+/// `1.24.6` beside `go1.26.8`.
+fn other_minor(named: &str, ours: &str) -> bool {
+    let minor = |version: &str| version.trim_start_matches("go").split('.').take(2).collect::<Vec<_>>().join(".");
+    !named.is_empty() && minor(named) != minor(ours)
 }
 
 /// When the version in a finished stage's `bin` was made; a fixed time for other folders.
@@ -126,4 +146,18 @@ fn go(op: String, dir: &Path, mode: &str, args: &[&str]) -> Task {
 
 fn read(path: &Path) -> Result<String, ImageError> {
     std::fs::read_to_string(path).map_err(ImageError::io("read", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_gets_the_go_that_it_was_made_with() {
+        for (named, ours, other) in
+            [("1.24.6", "go1.26.8", true), ("1.26.5", "go1.26.8", false), ("1.26.5", "go1.27-rc1", true), ("", "go1.26.8", false)]
+        {
+            assert_eq!(other_minor(named, ours), other, "{named} {ours}");
+        }
+    }
 }

@@ -142,7 +142,8 @@ pub(super) fn go_stage(component: Component, version: &Version, arch: &str) -> R
     let packages: Vec<&str> = component.commands().iter().flat_map(|(package, name)| [*package, *name]).collect();
     let (files, sums) = match pinned(name, &at)? {
         Some((go_mod, go_sum)) => (key(&[&go_mod, &go_sum]), "sums pinned"),
-        None => (key(&[GO_MOD]), "sums from the module proxy"),
+        // the Go that the release names may be another one than the machine's
+        None => (key(&[GO_MOD, ".go-version"]), "sums from the module proxy"),
     };
     let what = format!("{} {at} from Go modules, {sums}", component.modules()[0]);
     Ok(Stage { name, key: key(&["go", name, &at, arch, &flags, &packages.join(","), &files]), what, taken: None })

@@ -124,6 +124,10 @@ pub struct Action {
     pub disk_full: Option<On>,
     /// The disk under etcd's data is slow.
     pub disk_slow: Option<Bandwidth>,
+    /// A certificate is bad.
+    pub certificate: Option<BadCertificate>,
+    /// A static pod's manifest is not what kubeadm wrote.
+    pub manifest: Option<EditedManifest>,
 }
 
 /// How many calls.
@@ -222,6 +226,88 @@ pub struct Bandwidth {
     pub nodes: Selector,
     /// Bytes a second.
     pub rate: Size,
+}
+
+/// A certificate that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BadCertificate {
+    /// On which nodes.
+    pub nodes: Selector,
+    /// Which certificate.
+    pub of: Certificate,
+    /// What is wrong with it.
+    pub flaw: Flaw,
+}
+
+/// A certificate that etcd's CA signs, as `kubeadm certs` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certificate {
+    /// By which a member is known to clients.
+    EtcdServer,
+    /// By which a member is known to members.
+    EtcdPeer,
+    /// By which kubeadm is known to etcd.
+    EtcdHealthcheckClient,
+    /// By which the API server is known to etcd.
+    ApiserverEtcdClient,
+}
+
+/// What is wrong with a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flaw {
+    /// It was good until an hour ago.
+    Expired,
+    /// It is good in an hour.
+    NotYetValid,
+    /// A CA signed it that nobody knows.
+    WrongCa,
+    /// It is for no name and address of the node.
+    MissingSan,
+}
+
+/// A static pod's manifest with one thing changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EditedManifest {
+    /// On which nodes.
+    pub nodes: Selector,
+    /// Whose.
+    pub of: StaticPod,
+    /// Its image, in place of kubeadm's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// One more flag of its command, `--name=value`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flag: Option<String>,
+}
+
+/// What kubeadm runs as static pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StaticPod {
+    /// etcd.
+    Etcd,
+    /// kube-apiserver.
+    KubeApiserver,
+    /// kube-controller-manager.
+    KubeControllerManager,
+    /// kube-scheduler.
+    KubeScheduler,
+}
+
+impl StaticPod {
+    /// As its container and its manifest are called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
+        }
+    }
 }
 
 /// Some nodes.

@@ -20,7 +20,10 @@ pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
 pub use expected::{
     AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Limit, Logs, MomentName, Of, Over, Point, RatioTo, Resources, SpanName, Texts, Time,
 };
-pub use fault::{Action, Bandwidth, Delay, EtcdCall, Fault, Observed, Partition, Side, Target, Trigger, Until, Victim};
+pub use fault::{
+    Action, BadCertificate, Bandwidth, Certificate, Delay, EditedManifest, EtcdCall, Fault, Flaw, Observed, Partition, Side, StaticPod,
+    Target, Trigger, Until, Victim,
+};
 pub use invariant::{Invariant, Invariants};
 pub use known::{Failing, KnownBad, Residue};
 pub use load::Load;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use joinder::event::{Event, FaultMoment, Outcome, Verdict};
 use joinder::runtime::Fault;
 use joinder::runtime::fake::{Way, When as Which};
+use joinder::runtime::label::Labels;
 use joinder::sys::stop::Stop;
 
 use crate::support::{Ran, Rig, Script, plan};
@@ -287,4 +288,63 @@ async fn a_fault_that_no_task_heals_ends_before_the_nodes_go_and_is_judged() {
         assert!(ran.outcome("join").passed(), "{fault}");
         clean(&rig, &ran);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manifest_is_changed_and_put_back() {
+    let rig = Rig::new();
+    for (change, trace) in [("flag: --no-such=1", "--no-such=1"), ("image: nowhere/etcd:0", "nowhere/etcd:0")] {
+        let fault = format!("{{id: edited, on: {{phase: etcd}}, do: {{manifest: {{nodes: cp2, of: etcd, {change}}}}}}}");
+        let ran = run_on(&rig, &fault, JOINS, &Stop::new()).await;
+        assert_eq!(moments(&ran, "edited"), ["armed", "done", "bit", "healed"]);
+        let saw = format!("one-control-plane-2: a container of etcd was made with {trace}");
+        assert_eq!(verdict(&ran, "fault edited"), (Verdict::Pass, saw));
+        clean(&rig, &ran);
+    }
+}
+
+/// A certificate and its key, and etcd's CA, as they are in an image.
+fn with_pki(rig: &Rig) {
+    let data = |file: &str| std::fs::read(format!("{}/tests/data/pki/{file}", env!("CARGO_MANIFEST_DIR"))).expect("a file of the tests");
+    let pki = ["etcd/ca.crt", "etcd/ca.key", "etcd/peer.crt", "etcd/peer.key"].map(|path| {
+        let (_, end) = path.split_once('.').expect("an ending");
+        (format!("/etc/kubernetes/pki/{path}"), data(&format!("p256.{end}")))
+    });
+    let more = [
+        ("/kind/version", "v1.36.3\n"),
+        ("/etc/kubernetes/pki/ca.crt", "CA"),
+        ("/etc/kubernetes/admin.conf", "server: https://10.213.0.2:6443\n"),
+    ];
+    let more = more.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+    rig.engine.add_image("node", Labels::new(), pki.into_iter().chain(more));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_is_bad_for_a_while_and_then_what_it_was() {
+    for (flaw, said) in [
+        ("expired", "has expired or is not yet valid"),
+        ("not-yet-valid", "has expired or is not yet valid"),
+        ("wrong-ca", "signed by unknown authority"),
+        ("missing-san", "certificate is valid for|does not match any of DNSNames"),
+    ] {
+        let rig = Rig::new();
+        with_pki(&rig);
+        let fault = format!("{{id: bad, on: {{phase: etcd}}, do: {{certificate: {{nodes: cp2, of: etcd-peer, flaw: {flaw}}}}}}}");
+        let ran = run_on(&rig, &fault, JOINS, &Stop::new()).await;
+        assert_eq!(moments(&ran, "bad"), ["armed", "done", "bit", "healed"], "{flaw}: {:?}", verdict(&ran, "fault bad"));
+        let (ended, saw) = verdict(&ran, "fault bad");
+        assert_eq!(ended, Verdict::Pass);
+        assert!(saw.contains(&format!("one-control-plane-2: x509: certificate {said}")), "{saw}");
+        clean(&rig, &ran);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_certificate_cannot_be_bad_where_there_is_no_ca_to_sign_it() {
+    let rig = Rig::new();
+    let fault = "{id: bad, on: {phase: etcd}, do: {certificate: {nodes: cp2, of: etcd-server, flaw: expired}}}";
+    let ran = run_on(&rig, fault, JOINS, &Stop::new()).await;
+    assert_eq!(moments(&ran, "bad"), ["armed", "not applicable"]);
+    let why = "it does not apply here: one-control-plane-2: there is no /etc/kubernetes/pki/etcd/server.crt";
+    assert_eq!(verdict(&ran, "fault bad"), (Verdict::Undecided, why.into()));
 }

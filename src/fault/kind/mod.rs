@@ -2,9 +2,11 @@
 
 mod bandwidth;
 mod call;
+mod certificate;
 mod crash;
 mod disk;
 mod guard;
+mod manifest;
 mod node;
 mod partition;
 mod process;

@@ -4,7 +4,7 @@ use super::super::ground::Ground;
 use super::guard::{Guard, Refused};
 use super::node::{self, Node};
 use super::process::{self, Process};
-use super::{bandwidth, crash, disk, partition};
+use super::{bandwidth, certificate, crash, disk, manifest, partition};
 use crate::spec::{Action, Target, Victim};
 
 /// Breaks what the action says. `key` names what is made in nodes.
@@ -12,7 +12,22 @@ use crate::spec::{Action, Target, Victim};
 /// # Errors
 /// Why nothing was broken.
 pub(in crate::fault) async fn strike(action: &Action, key: &str, ground: &Ground) -> Result<Box<dyn Guard>, Refused> {
-    let Action { drop_answer, delay, refuse, hold, kill, pause, restart, crash_all, partition, bandwidth, disk_full, disk_slow } = action;
+    let Action {
+        drop_answer,
+        delay,
+        refuse,
+        hold,
+        kill,
+        pause,
+        restart,
+        crash_all,
+        partition,
+        bandwidth,
+        disk_full,
+        disk_slow,
+        certificate,
+        manifest,
+    } = action;
     if drop_answer.is_some() || delay.is_some() || refuse.is_some() || hold.is_some() {
         return Err(Refused::Failed("calls are disturbed where they are made".into()));
     }
@@ -38,6 +53,12 @@ pub(in crate::fault) async fn strike(action: &Action, key: &str, ground: &Ground
     }
     if let Some(wanted) = disk_full {
         return disk::Full::strike(&wanted.nodes, ground).await;
+    }
+    if let Some(wanted) = certificate {
+        return certificate::Bad::strike(wanted, ground).await;
+    }
+    if let Some(wanted) = manifest {
+        return manifest::Edited::strike(wanted, ground).await;
     }
     if disk_slow.is_some() {
         return Err(Refused::NotApplicable(disk::NO_SLOW_DISK.into()));

@@ -4,7 +4,7 @@ use super::super::file::Path;
 use super::findings::Findings;
 use super::select::{Empty, Nodes, look_up};
 use super::types::{PlannedTask, Step};
-use crate::spec::{Action, Fault, Selector, Trigger, Until, Victim};
+use crate::spec::{Action, EditedManifest, Fault, Selector, Trigger, Until, Victim};
 
 /// Looks at the faults of one task.
 pub(super) fn check(task: &PlannedTask, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -92,9 +92,10 @@ fn same_target(a: &Fault, b: &Fault) -> bool {
     let targets = |fault: &Fault| {
         let Action { kill, pause, restart, partition, .. } = &fault.action;
         let target = kill.as_ref().or(pause.as_ref()).or(restart.as_ref()).cloned();
-        (target, partition.clone(), fault.action.crash_all.is_some())
+        let files = (fault.action.certificate.clone(), fault.action.manifest.clone());
+        (target, partition.clone(), fault.action.crash_all.is_some(), files)
     };
-    a.on == b.on && targets(a) == targets(b) && targets(a) != (None, None, false)
+    a.on == b.on && targets(a) == targets(b) && targets(a) != (None, None, false, (None, None))
 }
 
 /// Is it done to calls?
@@ -130,6 +131,37 @@ fn trigger(on: &Trigger, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
     }
 }
 
+/// Files that kubeadm writes on control planes only.
+fn files(action: &Action, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
+    let Action { certificate, manifest, .. } = action;
+    let wanted = [("certificate", certificate.as_ref().map(|bad| &bad.nodes)), ("manifest", manifest.as_ref().map(|edited| &edited.nodes))];
+    for (key, selector) in wanted {
+        let Some(selector) = selector else { continue };
+        let meant = look_up(selector, nodes, Empty::Never, &path.key(key).key("nodes"), findings);
+        if meant.workers() > 0 {
+            findings.wrong(&path.key(key).key("nodes"), "workers have none: select control planes only");
+        }
+    }
+    if let Some(manifest) = manifest {
+        edited(manifest, &path.key("manifest"), findings);
+    }
+}
+
+/// What is written into a manifest goes through a shell and `sed`.
+fn edited(manifest: &EditedManifest, path: &Path, findings: &mut Findings<'_>) {
+    match (&manifest.image, &manifest.flag) {
+        (Some(_), None) | (None, Some(_)) => {}
+        _ => findings.wrong_with(path, "one thing of a manifest is changed", "give just one of image and flag"),
+    }
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-._/:@=,".contains(c));
+    if let Some(image) = manifest.image.as_ref().filter(|image| image.is_empty() || !plain(image)) {
+        findings.wrong(&path.key("image"), format!("{image:?} is no name of an image"));
+    }
+    if let Some(flag) = manifest.flag.as_ref().filter(|flag| !flag.starts_with("--") || !plain(flag)) {
+        findings.wrong_with(&path.key("flag"), format!("{flag:?} is no flag"), "write it as `--name=value`, without spaces and quotes");
+    }
+}
+
 fn action(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
     // all else needs a shell in the node, or kubeadm
     let frozen = fault.action.pause.as_ref().is_some_and(|target| target.what == Victim::Node);
@@ -137,8 +169,22 @@ fn action(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
         let what = "this cluster is etcd alone, whose nodes have no shell: nothing but `pause` of a `node` can be done to them";
         findings.wrong_with(path, what, "use that, or `member: {stop: …}`");
     }
-    let Action { drop_answer, delay, refuse, hold, kill, pause, restart, crash_all, partition, bandwidth, disk_full, disk_slow } =
-        &fault.action;
+    let Action {
+        drop_answer,
+        delay,
+        refuse,
+        hold,
+        kill,
+        pause,
+        restart,
+        crash_all,
+        partition,
+        bandwidth,
+        disk_full,
+        disk_slow,
+        certificate,
+        manifest,
+    } = &fault.action;
     let given = [
         ("dropAnswer", drop_answer.is_some()),
         ("delay", delay.is_some()),
@@ -152,6 +198,8 @@ fn action(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
         ("bandwidth", bandwidth.is_some()),
         ("diskFull", disk_full.is_some()),
         ("diskSlow", disk_slow.is_some()),
+        ("certificate", certificate.is_some()),
+        ("manifest", manifest.is_some()),
     ];
     let words: Vec<&str> = given.iter().filter(|(_, there)| *there).map(|(word, _)| *word).collect();
     match words[..] {
@@ -204,6 +252,7 @@ fn action(fault: &Fault, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>
             look_up(selector, nodes, Empty::Never, &path.key(key).key("nodes"), findings);
         }
     }
+    files(&fault.action, path, nodes, findings);
     if let Some(partition) = partition {
         look_up(&partition.from, nodes, Empty::Never, &path.key("partition").key("from"), findings);
         look_up(&partition.to, nodes, Empty::Never, &path.key("partition").key("to"), findings);
