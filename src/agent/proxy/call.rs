@@ -4,7 +4,6 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +21,8 @@ use crate::sys::clock::Stamp;
 
 /// gRPC's code for a server that is not there.
 const UNAVAILABLE: u32 = 14;
+/// From the end of kubeadm to its notice here. A call that has stood still can stand still for so much longer.
+const NOTICED: Duration = Duration::from_millis(100);
 /// What is left of an answer whose reader is gone.
 const REST: Duration = Duration::from_secs(1);
 
@@ -249,9 +250,10 @@ fn refuse(respond: &mut SendResponse<Bytes>, why: &str) {
     let _ = respond.send_response(answer, true);
 }
 
-/// Has kubeadm taken the call back?
+/// Has kubeadm taken the call back, or died? Whoever killed it lets go at once, when the end of its connection may be here and not read
+/// yet: seen on a busy machine, where etcd then promoted for a kubeadm that was dead.
 async fn has_given_up(respond: &mut SendResponse<Bytes>) -> bool {
-    poll_fn(|cx| Poll::Ready(respond.poll_reset(cx).is_ready())).await
+    timeout(NOTICED, poll_fn(|cx| respond.poll_reset(cx))).await.is_ok()
 }
 
 fn failed(error: &Error, respond: &mut SendResponse<Bytes>) -> End {
