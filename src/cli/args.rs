@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::build::BaseImageArgs;
 use super::doing::Do;
+use super::e2e::{E2eArgs, E2eKubeadmArgs};
 use super::value::{Partition, pair, rounds};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
@@ -88,6 +90,12 @@ pub(super) enum Command {
 pub(super) enum Test {
     /// Run a workflow as kinder does: any failure is exit code 1
     Workflow(WorkflowArgs),
+    /// Run Kubernetes' own tests against a cluster, by your own ginkgo and suite
+    #[command(name = "e2e")]
+    E2e(E2eArgs),
+    /// Run kubeadm's own tests against a cluster, by your own ginkgo and suite
+    #[command(name = "e2e-kubeadm")]
+    E2eKubeadm(E2eKubeadmArgs),
 }
 
 #[derive(Debug, Args)]
@@ -131,6 +139,9 @@ pub(super) enum Build {
     NodeImage(NodeImageArgs),
     /// Build an image with etcd alone
     EtcdImage(EtcdImageArgs),
+    /// kinder's: says what is there in its place
+    #[command(name = "base-image", hide = true)]
+    Base(BaseImageArgs),
 }
 
 #[derive(Debug, Args)]

@@ -43,7 +43,8 @@ impl Called {
         match self {
             Self::Joinder => command,
             // clap puts the name before it
-            Self::Kinder => named_kind(command).name("kinder").bin_name("kinder").version("version 1.0.0"),
+            // of several values the last one counts, as with pflag
+            Self::Kinder => named_kind(command).name("kinder").bin_name("kinder").version("version 1.0.0").args_override_self(true),
         }
     }
 

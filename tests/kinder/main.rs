@@ -2,6 +2,7 @@
 
 mod docs;
 mod doing;
+mod e2e;
 mod language;
 mod migrate;
 mod name;
