@@ -64,20 +64,20 @@ async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
         Command::Build(Build::EtcdImage(args)) => build::etcd_image(args).await,
         Command::Build(Build::Base(_)) => build::base_image(),
         Command::Create(Create::Cluster(args)) => create::cluster(called.create(args), called).await,
-        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args).await,
-        Command::Delete(Delete::Clusters(args)) => delete::clusters(args).await,
+        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args, called).await,
+        Command::Delete(Delete::Clusters(args)) => delete::clusters(args, called).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
         Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output, called).await,
         Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
         Command::Get(Get::Artifacts { dir, output }) => artifacts::artifacts(&dir, output.output),
         Command::Do(what) => doing::act(what).await,
-        Command::Exec(args) => exec::exec(&args).await,
+        Command::Exec(args) => exec::exec(&args, called).await,
         Command::Cp(args) => cp::cp(&args).await,
         Command::Get(Get::KubeconfigPath { cluster }) => kinder::kubeconfig_path(&cluster.name),
         Command::Version(_) if called.is_kinder() => kinder::version(),
         Command::Export(Export::Logs { cluster, dir }) => export::logs(&cluster.name, dir).await,
         Command::Export(Export::Kubeconfig { cluster, kubeconfig, internal }) => {
-            kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal).await
+            kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal, called).await
         }
         Command::Watch(args) => watch::watch(&args).await,
         Command::Advise(args) => advise::advise(&args).await,

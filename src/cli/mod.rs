@@ -8,6 +8,7 @@ mod case;
 mod context;
 mod cp;
 mod create;
+mod create_args;
 mod delete;
 mod diag;
 mod dispatch;

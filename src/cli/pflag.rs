@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 /// Reads a command line. Who says nothing of the kind meets the command as it is, in help and errors too.
 pub(super) fn matches(command: Command, words: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let words = &action_first(&command, words.to_vec());
     match command.clone().try_get_matches_from(words) {
         Err(plain) if !matches!(plain.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             let again = lenient(command).try_get_matches_from(words);
@@ -14,6 +15,23 @@ pub(super) fn matches(command: Command, words: &[OsString]) -> Result<ArgMatches
         }
         read => read,
     }
+}
+
+/// `do --name=x kubeadm-init`: kinder's actions are no verbs of their own, and flags may stand before them.
+fn action_first(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    let Some(command) = command.find_subcommand("do") else { return words };
+    let verb = words.iter().skip(1).position(|word| word == "do").map(|at| at + 1);
+    // what comes before is the level alone, or else it is no verb
+    let level = |before: &[OsString]| {
+        before.iter().all(|word| word.to_string_lossy().starts_with("--loglevel=")) || before.len() == 2 && before[0] == "--loglevel"
+    };
+    let Some(verb) = verb.filter(|verb| level(&words[1..*verb])) else { return words };
+    let is_action = |word: &OsString| word.to_str().is_some_and(|word| command.find_subcommand(word).is_some());
+    if let Some(at) = words[verb + 1..].iter().position(is_action) {
+        let action = words.remove(verb + 1 + at);
+        words.insert(verb + 1, action);
+    }
+    words
 }
 
 /// All flags that are only given or not take a value too.
@@ -61,6 +79,23 @@ mod tests {
             }
         }
         assert!(flags > 20 && plain.len() == lenient.len(), "{flags}");
+    }
+
+    #[test]
+    fn flags_may_stand_before_an_action() {
+        let moved = |line: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            action_first(&manual::command(), words).join(std::ffi::OsStr::new(" ")).to_string_lossy().into_owned()
+        };
+        for (line, to) in [
+            ("kinder do --name=x --wait 5m kubeadm-init --dry-run", "kinder do kubeadm-init --name=x --wait 5m --dry-run"),
+            ("kinder --loglevel debug do -v 6 kubeadm-join", "kinder --loglevel debug do kubeadm-join -v 6"),
+            ("kinder do kubeadm-init --name=x", "kinder do kubeadm-init --name=x"),
+            ("kinder do --name=x bogus", "kinder do --name=x bogus"),
+            ("kinder exec cp1 do this kubeadm-init", "kinder exec cp1 do this kubeadm-init"),
+        ] {
+            assert_eq!(moved(line), to);
+        }
     }
 
     #[test]
