@@ -57,6 +57,15 @@ pub(super) struct Ground {
     pub(super) stop: Stop,
 }
 
+/// The version of a node's kubeadm: what it says, else what the node says.
+async fn kubeadm_on(node: &Node, dry_run: bool) -> Result<String, ActionError> {
+    let told = if dry_run { String::new() } else { node.script("kubeadm version -o short", &[], ATTACH).await.unwrap_or_default() };
+    match told.trim() {
+        "" => Ok(String::from_utf8_lossy(&node.read(path::VERSION).await?).trim().to_owned()),
+        told => Ok(told.to_owned()),
+    }
+}
+
 impl Ground {
     /// Finds the cluster and connects to its nodes.
     pub(super) async fn of(mut options: Options, runtime: &Arc<dyn Runtime>, events: &Bus, stop: &Stop) -> Result<Self, ActionError> {
@@ -76,8 +85,14 @@ impl Ground {
             return Err(ActionError::Not(format!("cluster {:?} is etcd alone: there is no kubeadm in it", options.name)));
         }
         cluster.secrets = secrets::secrets();
+        for node in cluster.nodes.clone() {
+            let own = kubeadm_on(&node, options.dry_run).await?;
+            if own != cluster.kubernetes && !own.is_empty() {
+                cluster.skew.insert(node.name.clone(), own);
+            }
+        }
         let cluster = Arc::new(cluster);
-        let place = |node: &Arc<Node>| NodePlace { name: node.name.clone(), role: node.role, index: node.index };
+        let place = |node: &Arc<Node>| NodePlace { name: node.name.clone(), role: node.role, index: node.index, version: None };
         let kubeconfig = found.nodes.first().and_then(|node| node.labels.get(label::KUBECONFIG)).map(PathBuf::from);
         let world = World {
             topology: Topology {
@@ -96,6 +111,7 @@ impl Ground {
                 kubernetes: Some(cluster.kubernetes.clone()),
                 etcd: None,
                 load_balancer: None,
+                others: BTreeMap::new(),
                 more_etcd: BTreeMap::new(),
             },
             overrides: Overrides::default(),

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::build::BaseImageArgs;
+use super::create_args::CreateArgs;
 use super::doing::Do;
-use super::value::{Partition, pair, rounds};
+use super::e2e::{E2eArgs, E2eKubeadmArgs};
+use super::value::{Partition, pair, path, rounds};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
 
@@ -88,6 +91,12 @@ pub(super) enum Command {
 pub(super) enum Test {
     /// Run a workflow as kinder does: any failure is exit code 1
     Workflow(WorkflowArgs),
+    /// Run Kubernetes' own tests against a cluster, by your own ginkgo and suite
+    #[command(name = "e2e")]
+    E2e(E2eArgs),
+    /// Run kubeadm's own tests against a cluster, by your own ginkgo and suite
+    #[command(name = "e2e-kubeadm")]
+    E2eKubeadm(E2eKubeadmArgs),
 }
 
 #[derive(Debug, Args)]
@@ -131,6 +140,9 @@ pub(super) enum Build {
     NodeImage(NodeImageArgs),
     /// Build an image with etcd alone
     EtcdImage(EtcdImageArgs),
+    /// kinder's: says what is there in its place
+    #[command(name = "base-image", hide = true)]
+    Base(BaseImageArgs),
 }
 
 #[derive(Debug, Args)]
@@ -215,7 +227,7 @@ pub(super) struct DeleteArgs {
 #[derive(Clone, Debug, Args)]
 pub(super) struct KubeconfigArgs {
     /// The kubeconfig file [default: $KUBECONFIG, else ~/.kube/config]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path)]
     pub(super) kubeconfig: Option<PathBuf>,
 }
 
@@ -392,60 +404,6 @@ pub(super) enum Output {
     Yaml,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "one flag each")]
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  joinder create cluster --control-plane-nodes 3\n  joinder create cluster --name b --control-plane-nodes 3 --worker-nodes 1 --order serial"
-)]
-pub(super) struct CreateArgs {
-    #[command(flatten)]
-    pub(super) nodes: NodeArgs,
-    /// Number of control planes
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) control_plane_nodes: u8,
-    /// Number of workers
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(super) worker_nodes: u8,
-    /// A load balancer also before a single control plane
-    #[arg(long)]
-    pub(super) external_load_balancer: bool,
-    /// Kubernetes version of the node image
-    #[arg(long, value_name = "VERSION")]
-    pub(super) kubernetes: Option<String>,
-    /// etcd version of the node image
-    #[arg(long, value_name = "VERSION")]
-    pub(super) etcd_version: Option<String>,
-    /// Order in which nodes join
-    #[arg(long, value_enum, default_value_t = JoinOrder::Parallel)]
-    pub(super) order: JoinOrder,
-    /// etcd in a container of its own, one member without certificates, in place of one on each control plane
-    #[arg(long)]
-    pub(super) external_etcd: bool,
-    /// A folder of the engine's machine that the nodes see; may be given several times, or several with commas
-    #[arg(long, value_name = "FROM:TO[:ro]", value_delimiter = ',')]
-    pub(super) volume: Vec<String>,
-    /// Label the containers as kind and kinder do, so that their commands find them
-    #[arg(long)]
-    pub(super) compat: bool,
-    /// Make the nodes only, without kubeadm
-    #[arg(long)]
-    pub(super) nodes_only: bool,
-    /// Where events, the kubeconfig and a failure's logs go [default: $ARTIFACTS, else ./_artifacts/RUN]
-    #[arg(long, value_name = "DIR")]
-    pub(super) artifacts: Option<PathBuf>,
-    /// Show phases and the times of each node too
-    #[arg(long, short)]
-    pub(super) verbose: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum JoinOrder {
-    /// One after the other
-    Serial,
-    /// All at once
-    Parallel,
-}
-
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  joinder exec joinder-control-plane-1 -- kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes\n  joinder exec @all -- crictl ps"
@@ -471,7 +429,7 @@ pub(super) struct CpArgs {
     /// A file or folder here, or `NODE:/PATH` of one node
     #[arg(value_name = "SRC")]
     pub(super) from: String,
-    /// A path here, or `NODES:/PATH`; nodes are named as in exec
+    /// A path here, or `NODES:/PATH`; nodes, @lb and @etcd are named as in exec
     #[arg(value_name = "DEST")]
     pub(super) to: String,
 }

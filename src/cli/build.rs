@@ -1,5 +1,8 @@
 //! `joinder build node-image` and `joinder build etcd-image`.
 
+use anyhow::anyhow;
+use clap::Args;
+
 use super::args::{EtcdImageArgs, NodeImageArgs};
 use super::context::Signals;
 use super::diag;
@@ -7,6 +10,23 @@ use super::exit::Exit;
 use crate::image::{self, Built, EtcdPlan, EtcdSource, ImageError, ImagePlan, ImageRequest, Progress};
 use crate::sys::clock::human;
 use crate::sys::env;
+
+/// kinder's flags, which nobody reads.
+#[derive(Debug, Args)]
+pub(super) struct BaseImageArgs {
+    #[arg(long)]
+    source: Option<String>,
+    #[arg(long)]
+    image: Option<String>,
+    #[arg(long)]
+    cri: Option<String>,
+}
+
+/// kinder builds one for Docker in nodes alone, which Kubernetes has left, and refuses for containerd.
+pub(super) fn base_image() -> Exit {
+    let why = "there is no base image to build: `joinder build node-image` builds a node image from Debian's packages up, with containerd and Kubernetes in it, and `create cluster --image` takes that";
+    diag::fail(Exit::BadCommandLine, &anyhow!(why))
+}
 
 pub(super) async fn node_image(args: NodeImageArgs) -> Exit {
     let request = ImageRequest { kubernetes: args.kubernetes, etcd: args.etcd, tag: args.tag, mirror: args.mirror };

@@ -27,7 +27,7 @@ pub(super) const STEP_LIMIT: Duration = Duration::from_mins(15);
 
 /// Of a plan that makes no nodes.
 pub(super) const NO_IMAGES: Images =
-    Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None, more_etcd: BTreeMap::new() };
+    Images { node: String::new(), kubernetes: None, etcd: None, load_balancer: None, others: BTreeMap::new(), more_etcd: BTreeMap::new() };
 
 /// How long removing may take.
 pub(super) const REMOVAL: Duration = Duration::from_mins(2);
@@ -136,6 +136,12 @@ async fn images(plan: &Plan, topology: &Topology, args: &NodeArgs, runtime: &dyn
     if topology.load_balancer {
         load_balancer = Some(find::reference(&find::load_balancer(runtime).await?).to_owned());
     }
+    let mut others = BTreeMap::new();
+    for version in topology.nodes.iter().filter_map(|node| node.version.as_deref()) {
+        if !others.contains_key(version) {
+            others.insert(version.to_owned(), find::reference(&find::node_image(runtime, Some(version), None).await?).to_owned());
+        }
+    }
     let mut more_etcd = BTreeMap::new();
     for version in etcd_versions(plan) {
         more_etcd.insert(version.to_owned(), find::reference(&find::etcd_image(runtime, Some(version)).await?).to_owned());
@@ -145,6 +151,7 @@ async fn images(plan: &Plan, topology: &Topology, args: &NodeArgs, runtime: &dyn
         kubernetes: of(label::KUBERNETES).or_else(|| spec.kubernetes.clone()),
         etcd: of(label::ETCD).or_else(|| spec.etcd.version.clone()),
         load_balancer,
+        others,
         more_etcd,
     })
 }

@@ -7,9 +7,11 @@ use anyhow::{Context, anyhow, bail};
 use super::args::CpArgs;
 use super::context::Signals;
 use super::diag;
-use super::exec::{ATTACH, select};
+use super::exec::{ATTACH, beside, select};
 use super::exit::Exit;
 use crate::cluster;
+use crate::node;
+use crate::runtime::Runtime;
 
 /// A side of a copy: a path here, or nodes and a path in them.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,10 +54,13 @@ fn side(text: &str) -> anyhow::Result<Side<'_>> {
 
 async fn run(name: &str, from: &Side<'_>, to: &Side<'_>, signals: &Signals) -> anyhow::Result<()> {
     let (runtime, _) = signals.engine().await?;
-    let cluster = cluster::attach(&runtime, name, ATTACH).await?;
     let ((Side::There { nodes: wanted, .. }, _) | (_, Side::There { nodes: wanted, .. })) = (from, to) else {
         bail!("no side names nodes");
     };
+    if let Some(container) = beside(&cluster::find(runtime.as_ref(), name).await?, wanted)? {
+        return until_stopped(plain(runtime.as_ref(), &container, from, to), signals).await;
+    }
+    let cluster = cluster::attach(&runtime, name, ATTACH).await?;
     let (nodes, absent) = select(&cluster, wanted).await?;
     if let Some(absent) = absent.first() {
         bail!("{absent}");
@@ -83,6 +88,26 @@ async fn run(name: &str, from: &Side<'_>, to: &Side<'_>, signals: &Signals) -> a
         }
         Ok(())
     };
+    until_stopped(copy, signals).await
+}
+
+/// `@lb` and `@etcd`: by the engine alone.
+async fn plain(runtime: &dyn Runtime, container: &str, from: &Side<'_>, to: &Side<'_>) -> anyhow::Result<()> {
+    match (from, to) {
+        (Side::There { path, .. }, Side::Here(here)) => {
+            let left = node::get_beside(runtime, container, path, Path::new(here)).await;
+            left_out(&format!("{container}:{path}"), &left.with_context(|| format!("cannot copy {path} of {container}"))?);
+        }
+        (Side::Here(here), Side::There { path, .. }) => {
+            let left = node::put_beside(runtime, container, Path::new(here), path).await;
+            left_out(here, &left.with_context(|| format!("cannot copy {here} to {container}"))?);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+async fn until_stopped(copy: impl Future<Output = anyhow::Result<()>>, signals: &Signals) -> anyhow::Result<()> {
     tokio::select! {
         copied = copy => copied,
         () = signals.stop.soft.cancelled() => Err(anyhow!("stopped: a file may be there in part")),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use tokio::task::JoinSet;
 
-use super::args::{CreateArgs, JoinOrder};
 use super::context::Signals;
+use super::create_args::{CreateArgs, JoinOrder};
 use super::exit::Exit;
 use super::kinder::{self, Called};
 use super::rounds::Turn;
@@ -30,6 +30,7 @@ pub(super) async fn cluster(args: CreateArgs, called: Called) -> Exit {
         control_planes: Some(args.control_plane_nodes),
         workers: args.worker_nodes,
         load_balancer: args.external_load_balancer.then_some(true),
+        versions: args.node_version.clone(),
         ..ClusterSpec::default()
     };
     let mut topology = match Topology::of(&spec, args.nodes.name.as_deref()) {

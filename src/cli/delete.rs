@@ -5,12 +5,13 @@ use super::case::REMOVAL;
 use super::context::{Signals, engine};
 use super::diag;
 use super::exit::Exit;
+use super::kinder::Called;
 use super::kubeconfig;
 use crate::cluster;
 use crate::runtime::label;
 
 /// Removes what carries the cluster's label. A cluster that is not there is gone already: that is no error, as in kind.
-pub(super) async fn cluster(args: &DeleteArgs) -> Exit {
+pub(super) async fn cluster(args: &DeleteArgs, called: Called) -> Exit {
     let name = args.cluster.name.as_str();
     let signals = Signals::listen();
     let runtime = match signals.engine().await {
@@ -31,14 +32,14 @@ pub(super) async fn cluster(args: &DeleteArgs) -> Exit {
         ));
         return Exit::Left;
     }
-    if let Err(e) = kubeconfig::forget(name, args.kubeconfig.kubeconfig.as_deref()).await {
+    if let Err(e) = kubeconfig::forget(&called.context(name), args.kubeconfig.kubeconfig.as_deref()).await {
         return diag::fail(signals.or(Exit::Left), &e.context("the cluster is gone, but its entries in a kubeconfig could not be removed"));
     }
     signals.or(Exit::Passed)
 }
 
 /// Removes one after the other; the first that could not be removed decides the exit code.
-pub(super) async fn clusters(args: DeleteManyArgs) -> Exit {
+pub(super) async fn clusters(args: DeleteManyArgs, called: Called) -> Exit {
     let DeleteManyArgs { mut names, all, kubeconfig } = args;
     if all {
         let found = match engine().await {
@@ -52,7 +53,7 @@ pub(super) async fn clusters(args: DeleteManyArgs) -> Exit {
     }
     let mut worst = Exit::Passed;
     for name in names {
-        let exit = self::cluster(&DeleteArgs { cluster: NameArgs { name }, kubeconfig: kubeconfig.clone() }).await;
+        let exit = self::cluster(&DeleteArgs { cluster: NameArgs { name }, kubeconfig: kubeconfig.clone() }, called).await;
         if worst == Exit::Passed {
             worst = exit;
         }

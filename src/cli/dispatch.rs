@@ -8,8 +8,8 @@ use clap::error::ErrorKind;
 use super::args::{Build, Cli, Command, Create, Delete, Export, Get, Test};
 use super::exit::Exit;
 use super::{
-    advise, artifacts, build, cp, create, delete, diag, doctor, doing, exec, export, gc, get, kinder, kubeconfig, lint, manual, migrate,
-    report, run, schema, test, version, watch,
+    advise, artifacts, build, cp, create, delete, diag, doctor, doing, e2e, exec, export, gc, get, kinder, kubeconfig, lint, manual,
+    migrate, pflag, report, run, schema, test, version, watch,
 };
 
 /// Reads the command line and does what it says.
@@ -19,7 +19,8 @@ pub fn main() -> Exit {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let called = kinder::Called::look();
     let command = called.command(manual::command());
-    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let words: Vec<_> = std::env::args_os().collect();
+    let cli = match pflag::matches(command, &words).and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(e) => {
             let shown = e.print();
@@ -54,26 +55,29 @@ async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
     match cli.command {
         Command::Run(args) => run::run(args).await,
         Command::Test(Test::Workflow(args)) => test::workflow(args).await,
+        Command::Test(Test::E2e(args)) => e2e::kubernetes(&args).await,
+        Command::Test(Test::E2eKubeadm(args)) => e2e::kubeadm(&args).await,
         Command::Migrate(args) => migrate::migrate(&args),
         Command::Lint(args) => lint::lint(&args),
         Command::Schema => schema::schema(),
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Build(Build::EtcdImage(args)) => build::etcd_image(args).await,
+        Command::Build(Build::Base(_)) => build::base_image(),
         Command::Create(Create::Cluster(args)) => create::cluster(called.create(args), called).await,
-        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args).await,
-        Command::Delete(Delete::Clusters(args)) => delete::clusters(args).await,
+        Command::Delete(Delete::Cluster(args)) => delete::cluster(&args, called).await,
+        Command::Delete(Delete::Clusters(args)) => delete::clusters(args, called).await,
         Command::Get(Get::Clusters(args)) => get::clusters(args.output).await,
         Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output, called).await,
         Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
         Command::Get(Get::Artifacts { dir, output }) => artifacts::artifacts(&dir, output.output),
         Command::Do(what) => doing::act(what).await,
-        Command::Exec(args) => exec::exec(&args).await,
+        Command::Exec(args) => exec::exec(&args, called).await,
         Command::Cp(args) => cp::cp(&args).await,
         Command::Get(Get::KubeconfigPath { cluster }) => kinder::kubeconfig_path(&cluster.name),
         Command::Version(_) if called.is_kinder() => kinder::version(),
         Command::Export(Export::Logs { cluster, dir }) => export::logs(&cluster.name, dir).await,
         Command::Export(Export::Kubeconfig { cluster, kubeconfig, internal }) => {
-            kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal).await
+            kubeconfig::export(&cluster.name, kubeconfig.kubeconfig.as_deref(), internal, called).await
         }
         Command::Watch(args) => watch::watch(&args).await,
         Command::Advise(args) => advise::advise(&args).await,

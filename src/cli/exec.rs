@@ -11,6 +11,7 @@ use super::args::ExecArgs;
 use super::context::Signals;
 use super::diag;
 use super::exit::Exit;
+use super::kinder::Called;
 use crate::agent::{AgentError, Output, Pipe};
 use crate::cluster::{self, Absent, Cluster, Found};
 use crate::node::Node;
@@ -22,9 +23,9 @@ use crate::sys::stop::Stop;
 pub(super) const ATTACH: Duration = Duration::from_secs(10);
 
 /// Runs the command in the nodes one after the other; the first exit code that is not 0 is the answer.
-pub(super) async fn exec(args: &ExecArgs) -> Exit {
+pub(super) async fn exec(args: &ExecArgs, called: Called) -> Exit {
     let signals = Signals::listen();
-    match run(args, &signals).await {
+    match run(args, called, &signals).await {
         Ok(exit) => signals.or(exit),
         // Nobody reads on (`| head -1`): there is nothing to say, and nobody to say it to.
         Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => Exit::Unexpected,
@@ -32,7 +33,7 @@ pub(super) async fn exec(args: &ExecArgs) -> Exit {
     }
 }
 
-async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
+async fn run(args: &ExecArgs, called: Called, signals: &Signals) -> anyhow::Result<Exit> {
     let stop = &signals.stop;
     let (runtime, _) = signals.engine().await?;
     if let Some(container) = beside(&cluster::find(runtime.as_ref(), &args.cluster.name).await?, &args.node)? {
@@ -57,7 +58,7 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
         if code == 0 {
             code = ended;
         }
-        if stop.soft.is_cancelled() {
+        if stop.soft.is_cancelled() || !called.goes_on(code) {
             break;
         }
     }
@@ -65,7 +66,7 @@ async fn run(args: &ExecArgs, signals: &Signals) -> anyhow::Result<Exit> {
 }
 
 /// The container of `@lb` or `@etcd`, which no agent is in.
-fn beside(found: &Found, wanted: &str) -> anyhow::Result<Option<String>> {
+pub(super) fn beside(found: &Found, wanted: &str) -> anyhow::Result<Option<String>> {
     let (container, what) = match wanted.to_ascii_lowercase().as_str() {
         "@lb" => (&found.load_balancer, "load balancer"),
         "@etcd" => (&found.external_etcd, "etcd outside of its control planes"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-use super::args::CreateArgs;
+use super::create_args::CreateArgs;
 use super::diag;
 use super::exit::Exit;
 use super::show;
@@ -43,8 +43,22 @@ impl Called {
         match self {
             Self::Joinder => command,
             // clap puts the name before it
-            Self::Kinder => named_kind(command).name("kinder").bin_name("kinder").version("version 1.0.0"),
+            // of several values the last one counts, as with pflag
+            Self::Kinder => named_kind(command).name("kinder").bin_name("kinder").version("version 1.0.0").args_override_self(true),
         }
+    }
+
+    /// What a cluster, its user and its context are called in the user's own kubeconfig.
+    pub(super) fn context(self, cluster: &str) -> String {
+        match self {
+            Self::Joinder => format!("joinder-{cluster}"),
+            Self::Kinder => format!("kind-{cluster}"),
+        }
+    }
+
+    /// Does a command run in the next node after this exit code?
+    pub(super) fn goes_on(self, code: u8) -> bool {
+        self == Self::Joinder || code == 0
     }
 
     /// kinder makes containers and nothing in them.
@@ -56,6 +70,7 @@ impl Called {
                 args.nodes_only = true;
                 args.compat = true;
                 args.nodes.name.get_or_insert_with(|| NAME.to_owned());
+                args.nodes.image = args.nodes.image.filter(|image| !image.is_empty());
                 args
             }
         }
@@ -123,6 +138,12 @@ mod tests {
         let (kinder, joinder) = (created(Called::Kinder), created(Called::Joinder));
         assert_eq!((kinder.nodes_only, kinder.compat, kinder.nodes.name.as_deref()), (true, true, Some("kind")));
         assert_eq!((joinder.nodes_only, joinder.compat, joinder.nodes.name), (false, false, None));
+    }
+
+    #[test]
+    fn kinder_ends_at_the_first_node_that_fails_and_its_contexts_are_kinds() {
+        assert!(Called::Joinder.goes_on(1) && Called::Kinder.goes_on(0) && !Called::Kinder.goes_on(1));
+        assert_eq!([Called::Joinder.context("a"), Called::Kinder.context("a")], ["joinder-a", "kind-a"]);
     }
 
     #[test]

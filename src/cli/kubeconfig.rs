@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::engine;
 use super::diag;
 use super::exit::Exit;
+use super::kinder::Called;
 use crate::cluster;
 use crate::sys::env;
 use crate::sys::file::{replaceable, write_atomic};
@@ -24,18 +25,19 @@ const ATTACH: Duration = Duration::from_secs(10);
 const LOCK: Duration = Duration::from_secs(3);
 
 /// `joinder export kubeconfig`.
-pub(super) async fn export(name: &str, file: Option<&Path>, internal: bool) -> Exit {
+pub(super) async fn export(name: &str, file: Option<&Path>, internal: bool, called: Called) -> Exit {
+    let entry = called.context(name);
     let exported = async {
         let runtime = engine().await?;
         let cluster = cluster::attach(&runtime, name, ATTACH).await?;
         let own = parse(&cluster.kubeconfig(internal).await?).context("kubeadm's kubeconfig is not to be read")?;
         let path = to_merge_into(&paths(file)?);
-        change(&path, |there| merge(there, &own, name).map(Some)).await?;
+        change(&path, |there| merge(there, &own, &entry).map(Some)).await?;
         anyhow::Ok(path)
     };
     match exported.await {
         Ok(path) => {
-            diag::say(&format!("context {} is in {} and is the current one", entry(name), path.display()));
+            diag::say(&format!("context {entry} is in {} and is the current one", path.display()));
             Exit::Passed
         }
         Err(e) => diag::fail(Exit::BadEnvironment, &e),
@@ -43,22 +45,17 @@ pub(super) async fn export(name: &str, file: Option<&Path>, internal: bool) -> E
 }
 
 /// Takes the entries of a cluster that is gone out of all of the user's files.
-pub(super) async fn forget(name: &str, file: Option<&Path>) -> anyhow::Result<()> {
+pub(super) async fn forget(entry: &str, file: Option<&Path>) -> anyhow::Result<()> {
     // Without a home there is no file that could have entries.
     let Ok(paths) = paths(file) else { return Ok(()) };
     for path in paths.iter().filter(|path| path.is_file()) {
         // Looked at without the lock first: nearly always there is nothing to do, perhaps not even the right to lock.
         let text = fs::read_to_string(path).unwrap_or_default();
-        if text.contains(&entry(name)) {
-            change(path, |there| Ok(without(there, name))).await?;
+        if text.contains(entry) {
+            change(path, |there| Ok(without(there, entry))).await?;
         }
     }
     Ok(())
-}
-
-/// What the cluster, its user and its context are called there.
-fn entry(name: &str) -> String {
-    format!("joinder-{name}")
 }
 
 /// The files that kubectl would read.
@@ -68,7 +65,8 @@ fn paths(explicit: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 fn of(explicit: Option<&Path>, list: Option<&str>, home: Option<&str>) -> Option<Vec<PathBuf>> {
-    if let Some(path) = explicit {
+    // `--kubeconfig ""` is how Go's flags say that there is none
+    if let Some(path) = explicit.filter(|path| !path.as_os_str().is_empty()) {
         return Some(vec![path.to_owned()]);
     }
     let mut all: Vec<PathBuf> = Vec::new();
@@ -152,26 +150,25 @@ const LISTS: [(&str, &str); 3] = [("clusters", "cluster"), ("users", "user"), ("
 /// `there` with cluster, user and context of `own`, which kubeadm made with one of each, and that context the current one.
 fn merge(there: Value, own: &Value, name: &str) -> anyhow::Result<Value> {
     let Value::Object(mut there) = there else { bail!("it holds no map") };
-    let name = entry(name);
     for (list, inside) in LISTS {
         let mut body = match own[list].as_array().map(Vec::as_slice) {
             Some([only]) => only[inside].clone(),
             Some(_) | None => bail!("kubeadm's kubeconfig has not just one of {list}"),
         };
         if list == "contexts" {
-            body["cluster"] = name.clone().into();
-            body["user"] = name.clone().into();
+            body["cluster"] = name.into();
+            body["user"] = name.into();
         }
         let mut ours = Map::new();
         ours.insert(inside.into(), body);
-        ours.insert("name".into(), name.clone().into());
+        ours.insert("name".into(), name.into());
         // kubectl writes `null` for an empty list
         let entries = there.entry(list).or_insert(Value::Null);
         if entries.is_null() {
             *entries = json!([]);
         }
         let Some(entries) = entries.as_array_mut() else { bail!("its {list} are no list") };
-        match entries.iter_mut().find(|e| e["name"] == name.as_str()) {
+        match entries.iter_mut().find(|e| e["name"] == name) {
             Some(old) => *old = ours.into(),
             None => entries.push(ours.into()),
         }
@@ -185,16 +182,15 @@ fn merge(there: Value, own: &Value, name: &str) -> anyhow::Result<Value> {
 
 /// `there` without the cluster's entries; `None` where it has none.
 fn without(mut there: Value, name: &str) -> Option<Value> {
-    let name = entry(name);
     let mut changed = false;
     for (list, _) in LISTS {
         if let Some(entries) = there[list].as_array_mut() {
             let before = entries.len();
-            entries.retain(|e| e["name"] != name.as_str());
+            entries.retain(|e| e["name"] != name);
             changed |= entries.len() != before;
         }
     }
-    if there["current-context"] == name.as_str() {
+    if there["current-context"] == name {
         there["current-context"] = "".into();
         changed = true;
     }
@@ -220,7 +216,7 @@ mod tests {
         let home = Some("/h");
         for (explicit, list, want) in [
             (Some("/e"), Some("/a"), &["/e"][..]),
-            (None, Some("/a::/b:/a"), &["/a", "/b"]),
+            (Some(""), Some("/a::/b:/a"), &["/a", "/b"]),
             (None, Some(":"), &["/h/.kube/config"]),
             (None, None, &["/h/.kube/config"]),
         ] {
@@ -238,21 +234,21 @@ mod tests {
     #[test]
     fn a_merge_keeps_everything_else_and_removing_undoes_it() {
         let before = parse(OTHERS).expect("read");
-        let merged = merge(before.clone(), &own(), "a").expect("merged");
+        let merged = merge(before.clone(), &own(), "joinder-a").expect("merged");
         assert_eq!(merged["current-context"], "joinder-a");
         assert_eq!(merged["contexts"], json!([{"name": "joinder-a", "context": {"cluster": "joinder-a", "user": "joinder-a"}}]));
         assert_eq!(merged["users"][1], json!({"name": "joinder-a", "user": {"client-key-data": "S0VZ"}}));
         assert_eq!(merged["clusters"][0], before["clusters"][0]);
-        assert_eq!(merge(merged.clone(), &own(), "a").expect("again"), merged, "a second time changes nothing");
-        let after = without(merged.clone(), "a").expect("it had entries");
+        assert_eq!(merge(merged.clone(), &own(), "joinder-a").expect("again"), merged, "a second time changes nothing");
+        let after = without(merged.clone(), "joinder-a").expect("it had entries");
         assert_eq!(after, {
             let mut same = before.clone();
             same["current-context"] = "".into();
             same
         });
-        assert_eq!(without(before, "a"), None);
-        assert_eq!(without(merged.clone(), "b"), None, "another cluster's entries stay");
-        let empty = merge(json!({"clusters": null}), &own(), "a").expect("merged");
+        assert_eq!(without(before, "joinder-a"), None);
+        assert_eq!(without(merged.clone(), "joinder-b"), None, "another cluster's entries stay");
+        let empty = merge(json!({"clusters": null}), &own(), "joinder-a").expect("merged");
         assert_eq!((&empty["apiVersion"], &empty["kind"]), (&json!("v1"), &json!("Config")));
     }
 
@@ -274,15 +270,15 @@ mod tests {
         fs::write(&real, OTHERS).expect("written");
         fs::create_dir(dir.path().join("sub")).expect("made");
         symlink("../real", &link).expect("linked");
-        let add = |there| merge(there, &own(), "a").map(Some);
+        let add = |there| merge(there, &own(), "joinder-a").map(Some);
         change(&link, add).await.expect("changed");
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
         assert!(fs::read_to_string(&real).expect("read").contains("joinder-a"));
         assert_eq!(fs::metadata(&real).expect("there").permissions().mode() & 0o777, 0o600);
-        forget("a", Some(&link)).await.expect("forgotten");
+        forget("joinder-a", Some(&link)).await.expect("forgotten");
         assert!(!fs::read_to_string(&real).expect("read").contains("joinder-a"));
-        forget("a", Some(&link)).await.expect("nothing to forget");
-        forget("a", Some(&dir.path().join("none"))).await.expect("no file");
+        forget("joinder-a", Some(&link)).await.expect("nothing to forget");
+        forget("joinder-a", Some(&dir.path().join("none"))).await.expect("no file");
 
         fs::write(&real, "just words").expect("written");
         let error = format!("{:#}", change(&link, add).await.expect_err("no kubeconfig"));

@@ -204,9 +204,10 @@ async fn execute(
     events.tell(Event::RunFinished { exit: exit.code(), took });
     events.close();
     let summaries = reporter.join_all().await;
+    let incomplete = summaries.into_iter().find_map(|s| s.artifacts.and_then(Result::err));
     if manner == Manner::Kinder {
         // A reader that is gone changes nothing of what the run came to.
-        let _ = show::write(&plain(&test::closing(told, took)));
+        let _ = show::write(&plain(&test::closing(told, took, incomplete.is_none())));
     }
     if args.nodes.retain {
         let made = turns.iter().map(|turn| &turn.plan).filter(|plan| plan.makes_nodes());
@@ -214,7 +215,6 @@ async fn execute(
             diag::say(&format!("kept by --retain: joinder get nodes --name {name}; joinder delete cluster --name {name}"));
         }
     }
-    let incomplete = summaries.into_iter().find_map(|s| s.artifacts.and_then(Result::err));
     match (broken, incomplete) {
         (Some(broken), _) => Err(broken),
         // A verdict whose record is torn is none that anybody could check.

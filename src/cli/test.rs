@@ -27,8 +27,8 @@ pub(super) async fn workflow(args: WorkflowArgs) -> Exit {
     run_as(run, Manner::Kinder).await
 }
 
-/// kinder's last lines, from all that was told.
-pub(super) fn closing(mut told: mpsc::UnboundedReceiver<Told>, took: Duration) -> String {
+/// kinder's last lines, from all that was told; nothing is a success that was not kept `whole`.
+pub(super) fn closing(mut told: mpsc::UnboundedReceiver<Told>, took: Duration, whole: bool) -> String {
     let (mut all, mut passed, mut failed, mut skipped) = (0, 0, 0, 0);
     while let Ok(Told { event, .. }) = told.try_recv() {
         if let Event::CaseStarted { tasks, .. } = &event {
@@ -43,7 +43,7 @@ pub(super) fn closing(mut told: mpsc::UnboundedReceiver<Told>, took: Duration) -
             }
         }
     }
-    let word = if failed == 0 && passed + skipped == all { "SUCCESS!" } else { "FAIL!" };
+    let word = if failed == 0 && passed + skipped == all && whole { "SUCCESS!" } else { "FAIL!" };
     format!(
         "Ran {} of {all} tasks in {:.3} seconds\n{word} -- {passed} tasks Passed | {failed} Failed | {skipped} Skipped\n",
         passed + failed,

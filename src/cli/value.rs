@@ -2,7 +2,10 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
+
+use crate::spec::{NodeVersion, Selector};
 
 /// `2/6`: the second of six parts of all cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +45,23 @@ pub(super) fn rounds(text: &str) -> Result<NonZeroU32, String> {
     number.ok_or_else(|| "write a number of rounds, from 1 to 10000".into())
 }
 
+/// A path that may be empty, which clap's own may not.
+#[expect(clippy::unnecessary_wraps, reason = "as clap wants it")]
+pub(super) fn path(text: &str) -> Result<PathBuf, String> {
+    Ok(text.into())
+}
+
 /// `NAME=VALUE`.
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write it as NAME=VALUE".into()),
     }
+}
+
+/// `workers=v1.35.4`.
+pub(super) fn node_version(text: &str) -> Result<NodeVersion, String> {
+    let (word, kubernetes) = pair(text).map_err(|_| "write it as NODES=VERSION, as in workers=v1.35.4")?;
+    let pick = word.parse().map_err(|why: String| why.replace("\nhelp: ", ": "))?;
+    Ok(NodeVersion { nodes: Selector(vec![pick]), kubernetes })
 }

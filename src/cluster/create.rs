@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use super::alone::{self, Start};
 use super::load_balancer::LoadBalancer;
 use super::network;
+use super::skew;
 use super::topology::{Images, NodePlace, Settings, Topology};
 use crate::event::{Bus, Event, Work};
 use crate::node::{BootLimits, Node, NodeError, NodePlan, Overrides, Role, path};
@@ -109,6 +110,8 @@ pub struct Cluster {
     pub kubernetes: String,
     /// Tag of etcd's image, when it is not kubeadm's own choice.
     pub etcd_tag: Option<String>,
+    /// kubeadm on nodes where it is not of that version.
+    pub skew: BTreeMap<String, String>,
     /// What kubeadm is told.
     pub kubeadm: Settings,
     /// Its secrets.
@@ -148,6 +151,11 @@ impl Cluster {
     /// Never: a cluster without a node is not made.
     pub fn first(&self) -> &Arc<Node> {
         &self.nodes[0]
+    }
+
+    /// The version of kubeadm on a node.
+    pub fn kubeadm_on(&self, node: &str) -> &str {
+        self.skew.get(node).unwrap_or(&self.kubernetes)
     }
 
     /// Is it etcd alone, without Kubernetes?
@@ -265,6 +273,7 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         endpoint: format!("{address}:{}", path::API_PORT),
         host_port,
         kubernetes,
+        skew: of_their_own(&topology.nodes),
         etcd_tag: images.etcd.as_deref().map(etcd_tag),
         kubeadm: topology.kubeadm.clone(),
         secrets,
@@ -273,6 +282,11 @@ pub async fn create(creation: &Creation<'_>) -> Result<Cluster, CreateError> {
         load_balancer: balancer.map(|(balancer, _)| Arc::new(balancer)),
         external_etcd,
     })
+}
+
+/// Nodes with versions of their own.
+pub(super) fn of_their_own(places: &[NodePlace]) -> BTreeMap<String, String> {
+    places.iter().filter_map(|place| Some((place.name.clone(), place.version.clone()?))).collect()
 }
 
 /// The tag of etcd's image as kubeadm has it.
@@ -322,10 +336,16 @@ impl Maker<'_> {
             files: self.authority.map(|authority| alone::files(authority, &place.name, address)).transpose()?.unwrap_or_default(),
         };
         let limits = BootLimits { containerd: limits.boot, stop: stop.soft.clone() };
+        let other = place.version.as_ref().and_then(|version| Some((images.others.get(version)?.clone(), version.clone())));
+        let labels = self.labels.clone();
         let (runtime, events, stop) = (runtime.clone(), events.clone(), stop.soft.clone());
         Ok(async move {
             let began = Stamp::now();
             let mut tries = 0;
+            let _programs = match &other {
+                Some((image, version)) => Some(skew::take(image, version, &labels, &mut plan, runtime.as_ref()).await?),
+                None => None,
+            };
             loop {
                 if plan.role != Role::Etcd {
                     plan.container.ports = [(path::API_PORT, port)].into();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 
-use super::create::{Cluster, CreateError, Creation, Maker, free_ports};
+use super::create::{Cluster, CreateError, Creation, Maker, free_ports, of_their_own};
 use super::topology::NodePlace;
 use crate::node::NodeError;
 use crate::runtime::api::Subnet;
@@ -27,6 +27,7 @@ impl Cluster {
         let made = making.join_all().await.into_iter().collect::<Result<Vec<_>, _>>()?;
         let mut grown = self.clone();
         grown.nodes.extend(made.into_iter().map(|(node, _)| Arc::new(node)));
+        grown.skew.extend(of_their_own(places));
         grown.nodes.sort_by_key(|node| node.index);
         grown.route(creation.limits.boot).await?;
         Ok(grown)

@@ -182,6 +182,7 @@ pub async fn attach(runtime: &Arc<dyn Runtime>, name: &str, limit: Duration) -> 
         endpoint,
         host_port,
         kubernetes,
+        skew: BTreeMap::new(),
         etcd_tag,
         kubeadm: Settings::default(),
         secrets,

@@ -15,6 +15,7 @@ mod network;
 mod pick;
 mod remove;
 mod select;
+mod skew;
 mod thaw;
 mod topology;
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::pick::means;
 use crate::node::Role;
 use crate::runtime::api::Subnet;
-use crate::spec::{ClusterSpec, Discovery};
+use crate::spec::{ClusterSpec, Discovery, NodeVersion};
 
 /// The cluster's name when nobody says one.
 pub const DEFAULT_NAME: &str = "joinder";
@@ -34,6 +35,8 @@ pub struct Images {
     pub etcd: Option<String>,
     /// The load balancer's image.
     pub load_balancer: Option<String>,
+    /// Node images by the versions that nodes of their own versions have.
+    pub others: BTreeMap<String, String>,
     /// Images with the versions of etcd that members of an etcd alone are started with later.
     pub more_etcd: BTreeMap<String, String>,
 }
@@ -104,6 +107,34 @@ impl EtcdAlone {
     }
 }
 
+/// Gives nodes a version of their own.
+fn versions(nodes: &mut [NodePlace], wanted: &NodeVersion) -> Result<(), String> {
+    let text = wanted.kubernetes.trim_start_matches('v');
+    if semver::Version::parse(text).is_err() {
+        return Err(format!("{:?} is no version of Kubernetes: write all of it, as in v1.35.4", wanted.kubernetes));
+    }
+    let first = nodes.iter().map(|node| node.index).min();
+    let mut meant = 0;
+    for node in nodes {
+        let is_first = Some(node.index) == first;
+        let is_meant = |pick| means(pick, &node.name, node.role, is_first);
+        if let Some(pick) = wanted.nodes.0.iter().find(|pick| is_meant(pick).is_none()) {
+            return Err(format!("{pick} is known only when etcd runs: name the nodes"));
+        }
+        if !wanted.nodes.0.iter().any(|pick| is_meant(pick) == Some(true)) {
+            continue;
+        }
+        meant += 1;
+        match &node.version {
+            _ if node.role == Role::Etcd => return Err(format!("{} is etcd alone: there is no Kubernetes on it", node.name)),
+            _ if is_first => return Err(format!("{} has the cluster's own version: say that one as `kubernetes`", node.name)),
+            Some(other) => return Err(format!("{} has two versions, v{text} and {other}", node.name)),
+            None => node.version = Some(format!("v{text}")),
+        }
+    }
+    if meant == 0 { Err(format!("{} means no node of this cluster", wanted.nodes)) } else { Ok(()) }
+}
+
 /// How many learners members with these flags and this environment let in at once: etcd's default where nobody says, from 3.4 on, which
 /// has no flag for it, to 3.7.
 fn max_learners(args: &[(String, String)], env: &BTreeMap<String, String>) -> usize {
@@ -127,6 +158,8 @@ pub struct NodePlace {
     pub role: Role,
     /// From 1.
     pub index: u8,
+    /// kubeadm and kubelet where they are not the cluster's, `v1.35.4`.
+    pub version: Option<String>,
 }
 
 impl NodePlace {
@@ -184,6 +217,14 @@ pub enum TopologyError {
         /// The node whose name is too long.
         node: String,
     },
+    /// Versions of nodes cannot be as asked.
+    #[error("versions: {why}")]
+    Version {
+        /// Which of them, from 0.
+        at: usize,
+        /// Why not.
+        why: String,
+    },
     /// The subnet is no /24.
     #[error("subnet: {text:?} is no /24 of private addresses such as 10.213.7.0/24")]
     BadSubnet {
@@ -234,10 +275,18 @@ impl Topology {
         });
         let places = |role: Role, count: u8, before: u8| {
             let name = name.clone();
-            (1..=count).map(move |n| NodePlace { name: format!("{name}-{}-{n}", role.as_str()), role, index: before.saturating_add(n) })
+            (1..=count).map(move |n| NodePlace {
+                name: format!("{name}-{}-{n}", role.as_str()),
+                role,
+                index: before.saturating_add(n),
+                version: None,
+            })
         };
         let with_kubernetes = places(Role::ControlPlane, control_planes, 0).chain(places(Role::Worker, spec.workers, control_planes));
-        let nodes: Vec<NodePlace> = with_kubernetes.chain(places(Role::Etcd, members, control_planes)).collect();
+        let mut nodes: Vec<NodePlace> = with_kubernetes.chain(places(Role::Etcd, members, control_planes)).collect();
+        for (at, wanted) in spec.versions.iter().enumerate() {
+            errors.extend(versions(&mut nodes, wanted).err().map(|why| TopologyError::Version { at, why }));
+        }
         if let Some(longest) = nodes.iter().max_by_key(|n| n.name.len()).filter(|n| n.name.len() > LONGEST_NAME) {
             let most = (LONGEST_NAME + name.len()).saturating_sub(longest.name.len());
             errors.push(TopologyError::LongName { name: name.clone(), most, node: longest.name.clone() });
@@ -294,6 +343,7 @@ impl Topology {
             name: format!("{}-{}-{number}", self.name, role.as_str()),
             role,
             index,
+            version: None,
         };
         let new: Vec<NodePlace> = new.into_iter().zip(free).map(place).collect();
         if let Some(long) = new.iter().find(|n| n.name.len() > LONGEST_NAME) {

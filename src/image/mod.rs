@@ -33,6 +33,7 @@ pub mod version;
 pub use build::{Built, Progress, build};
 pub use error::ImageError;
 pub use etcd::{EtcdPlan, build_etcd};
+pub(crate) use host::{arch, executable};
 pub use plan::ImagePlan;
 pub use release::version_of_label;
 pub use request::{EtcdSource, ImageRequest, Source};

@@ -88,16 +88,16 @@ impl Node {
 }
 
 /// Works on files where it holds up nobody: a task's limit and signals count meanwhile.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
-fn file_name(path: &Path) -> Option<String> {
+pub(super) fn file_name(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// Where a copy of `from` goes.
-fn target(from: &str, to: &Path) -> std::io::Result<PathBuf> {
+pub(super) fn target(from: &str, to: &Path) -> std::io::Result<PathBuf> {
     let missing = |what: &Path| std::io::Error::new(std::io::ErrorKind::NotFound, format!("there is no folder {} here", what.display()));
     let name = file_name(Path::new(from)).unwrap_or_else(|| "root".into());
     if to.is_dir() {

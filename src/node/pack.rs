@@ -14,13 +14,34 @@ const NEITHER: &str = "neither a file nor a folder";
 /// was left out, with the reason.
 pub(super) fn pack(from: &Path, stage: &str, name: &str) -> io::Result<(Vec<u8>, Vec<String>)> {
     let mut tar = Builder::new(Vec::new());
-    tar.follow_symlinks(false);
     let stage = stage.trim_start_matches('/');
     let mut header = Header::new_gnu();
     header.set_entry_type(EntryType::Directory);
     header.set_mode(0o700);
     header.set_size(0);
     tar.append_data(&mut header, format!("{stage}/"), io::empty())?;
+    let left_out = add(&mut tar, from, stage, name)?;
+    Ok((tar.into_inner()?, left_out))
+}
+
+/// The same below a folder that is there, which stays as it is.
+pub(super) fn pack_below(from: &Path, dir: &str, name: &str) -> io::Result<(Vec<u8>, Vec<String>)> {
+    let mut tar = Builder::new(Vec::new());
+    let left_out = add(&mut tar, from, dir.trim_start_matches('/'), name)?;
+    Ok((tar.into_inner()?, left_out))
+}
+
+/// Root's, whoever owns it here.
+fn header(found: &fs::Metadata, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_metadata(found);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_size(size);
+    header
+}
+
+fn add(tar: &mut Builder<Vec<u8>>, from: &Path, below: &str, name: &str) -> io::Result<Vec<String>> {
     // What is named is followed, what is found below is not.
     let named = fs::metadata(from)?;
     if !named.is_dir() && !named.is_file() {
@@ -29,22 +50,22 @@ pub(super) fn pack(from: &Path, stage: &str, name: &str) -> io::Result<(Vec<u8>,
     let mut left_out = Vec::new();
     let mut open = vec![(from.to_owned(), PathBuf::from(name), named)];
     while let Some((path, shown, found)) = open.pop() {
-        let to = Path::new(stage).join(&shown);
+        let to = Path::new(below).join(&shown);
         if found.is_dir() {
-            tar.append_dir(to, &path)?;
+            tar.append_data(&mut header(&found, 0), to.join(""), io::empty())?;
             for entry in fs::read_dir(&path)? {
                 let entry = entry?;
                 open.push((entry.path(), shown.join(entry.file_name()), entry.metadata()?));
             }
         } else if found.is_file() {
-            append_file(&mut tar, &to, &path)?;
+            append_file(tar, &to, &path)?;
         } else if found.is_symlink() {
-            tar.append_path_with_name(&path, to)?;
+            tar.append_link(&mut header(&found, 0), to, fs::read_link(&path)?)?;
         } else {
             left_out.push(format!("{}: {NEITHER}", shown.display()));
         }
     }
-    Ok((tar.into_inner()?, left_out))
+    Ok(left_out)
 }
 
 /// A file that grows or shrinks meanwhile is packed as long as it was, or as it still is.
@@ -53,10 +74,7 @@ fn append_file(tar: &mut Builder<Vec<u8>>, to: &Path, path: &Path) -> io::Result
     let found = file.metadata()?;
     let mut bytes = Vec::new();
     file.take(found.len()).read_to_end(&mut bytes)?;
-    let mut header = Header::new_gnu();
-    header.set_metadata(&found);
-    header.set_size(bytes.len() as u64);
-    tar.append_data(&mut header, to, &bytes[..])
+    tar.append_data(&mut header(&found, bytes.len() as u64), to, &bytes[..])
 }
 
 /// Unpacks an archive whose first part is one file or folder, which becomes `to`. Names come from a node and may be hostile:

@@ -92,7 +92,9 @@ impl Logs {
         } else {
             (names::log(task.plan.index, &task.plan.name), header(task))
         };
-        let mut file = File::create(dir.join(name))?;
+        let path = dir.join(name);
+        let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+        let mut file = File::create(&path).map_err(named)?;
         file.write_all(header.as_bytes())?;
         self.open.insert(task.plan.index, file);
         Ok(())

@@ -45,6 +45,9 @@ async fn predicted(join: &Join, world: &World) -> Result<Foresight, String> {
             return Err(format!("of a {what} of one's own no rule is known"));
         }
     }
+    if let Some((node, version)) = cluster.skew.iter().next() {
+        return Err(format!("of a kubeadm of another version than the cluster, as {version} on {node}, no rule is known"));
+    }
     let first = cluster.first().index;
     let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), true).await.map_err(|e| e.to_string())?;
     let joining = meant.iter().filter(|node| node.index != first && node.role.has_member()).map(|node| node.name.clone());

@@ -72,3 +72,15 @@ pub fn with_kinds(mut labels: Labels, cluster: &str, role: &str) -> Labels {
     }
     labels
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_kind_looks_for_is_on_it_under_both_names() {
+        let labels = with_kinds(Labels::new(), "a", "worker");
+        let wanted = ["io.k8s.sigs.kind.cluster=a", "io.k8s.sigs.kind.role=worker", "io.x-k8s.kind.cluster=a", "io.x-k8s.kind.role=worker"];
+        assert_eq!(labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(), wanted);
+    }
+}

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::selector::Selector;
 use super::unit::Span;
 use super::workflow::{Named, Scalar};
 
@@ -34,6 +35,19 @@ pub struct ClusterSpec {
     /// kubeadm's own limits.
     #[serde(default)]
     pub timeouts: Timeouts,
+    /// Nodes whose kubeadm and kubelet are of another version than the cluster.
+    #[serde(default)]
+    pub versions: Vec<NodeVersion>,
+}
+
+/// kubeadm and kubelet of some nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NodeVersion {
+    /// The nodes; the first control plane has the cluster's version.
+    pub nodes: Selector,
+    /// Kubernetes version, `v1.35.4`: of the node image that the two are taken from.
+    pub kubernetes: String,
 }
 
 /// kubeadm's own limits, by its own names; what is not said is kubeadm's choice.

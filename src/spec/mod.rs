@@ -15,7 +15,7 @@ mod version;
 mod workflow;
 mod writes;
 
-pub use cluster::{ClusterSpec, Discovery, EtcdSpec, Timeouts};
+pub use cluster::{ClusterSpec, Discovery, EtcdSpec, NodeVersion, Timeouts};
 pub use expect::{Expectations, Members, NodesReady, Promotion, PromotionStart};
 pub use expected::{
     AllOk, Amount, Amounts, JoinEnd, Joins, Leader, Limit, Logs, MomentName, Of, Over, Point, RatioTo, Resources, SpanName, Texts, Time,

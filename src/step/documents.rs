@@ -17,7 +17,7 @@ use crate::sys::stop::Stop;
 /// [`StepError::Kubeadm`] when the cluster's version is none.
 pub fn init_documents(world: &World, cluster: &Cluster, node: &Node, stop: &Stop) -> Result<String, StepError> {
     let commands = Commands::of(cluster, &world.wishes, &world.events, stop)?;
-    let made = config::init(&commands.shared, &commands.policy, &node.name, node.address);
+    let made = config::init(&commands.shared, commands.policy(node), &node.name, node.address);
     Ok(made.map_err(|why| KubeadmError::Config { node: node.name.clone(), why })?)
 }
 

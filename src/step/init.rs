@@ -34,7 +34,7 @@ pub async fn init(world: &mut World, stop: &Stop) -> Result<(), StepError> {
     let both = stop.part();
     let commands = Commands::of(&cluster, &world.wishes, &world.events, &both)?;
     let first = cluster.first();
-    let document = config::init(&commands.shared, &commands.policy, &first.name, first.address)
+    let document = config::init(&commands.shared, commands.policy(first), &first.name, first.address)
         .map_err(|why| KubeadmError::Config { node: first.name.clone(), why })?;
     let began = Stamp::now();
     let kubeadm = commands.kubeadm();

@@ -1,5 +1,6 @@
 //! What steps work on.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::kubeadm::config::Shared;
 use crate::kubeadm::policy::Policy;
 use crate::kubeadm::wishes::Wishes;
 use crate::kubeadm::{Kubeadm, KubeadmError};
-use crate::node::Overrides;
+use crate::node::{Node, Overrides};
 use crate::observe::Observer;
 use crate::runtime::Runtime;
 use crate::runtime::label::Lifetime;
@@ -101,7 +102,9 @@ fn redactor(cluster: &Cluster) -> Redactor {
 /// What kubeadm commands on one cluster have in common.
 pub(super) struct Commands {
     pub(super) shared: Shared,
-    pub(super) policy: Policy,
+    policy: Policy,
+    /// On nodes whose kubeadm is another.
+    others: BTreeMap<String, Policy>,
     pub(super) redact: Redactor,
     pub(super) events: Bus,
     pub(super) stop: Stop,
@@ -111,6 +114,11 @@ impl Commands {
     pub(super) fn of(cluster: &Cluster, wishes: &Wishes, events: &Bus, stop: &Stop) -> Result<Self, StepError> {
         let why = |why| KubeadmError::Config { node: cluster.first().name.clone(), why };
         let policy = wishes.policy(&cluster.kubernetes).map_err(why)?;
+        let own = |(node, version): (&String, &String)| {
+            let why = |why| KubeadmError::Config { node: node.clone(), why };
+            Ok((node.clone(), wishes.policy(version).map_err(why)?))
+        };
+        let others = cluster.skew.iter().map(own).collect::<Result<_, KubeadmError>>()?;
         let secrets = &cluster.secrets;
         Ok(Self {
             shared: Shared {
@@ -126,10 +134,16 @@ impl Commands {
                 wishes: wishes.clone(),
             },
             policy,
+            others,
             redact: redactor(cluster),
             events: events.clone(),
             stop: stop.clone(),
         })
+    }
+
+    /// The rules for the kubeadm on a node.
+    pub(super) fn policy(&self, node: &Node) -> &Policy {
+        self.others.get(&node.name).unwrap_or(&self.policy)
     }
 
     pub(super) fn kubeadm(&self) -> Kubeadm<'_> {

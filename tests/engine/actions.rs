@@ -29,7 +29,16 @@ const FILES: [&str; 8] = ["ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy
 
 /// Nodes only, with all that kubeadm would have made on the first.
 async fn nodes() -> Rig {
+    let create = "{version: 2, cluster: {name: one, controlPlanes: 3, workers: 1}, tasks: [{name: create, create: {}}]}";
+    nodes_of(create, &[], 1).await
+}
+
+/// The same by a workflow's first tasks, with images of these versions beside it.
+async fn nodes_of(workflow: &str, versions: &[&str], tasks: usize) -> Rig {
     let rig = Rig::new();
+    for version in versions {
+        programs(&rig, version);
+    }
     let pki = FILES.map(|file| (format!("/etc/kubernetes/pki/{file}"), format!("{file} of the image").into_bytes()));
     let more = [
         ("/kind/version", "v1.36.3\n"),
@@ -39,8 +48,9 @@ async fn nodes() -> Rig {
     ];
     let more = more.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
     rig.engine.add_image("node", Labels::new(), pki.into_iter().chain(more));
-    let create = "{version: 2, cluster: {name: one, controlPlanes: 3, workers: 1}, tasks: [{name: create, create: {}}]}";
-    let ran = rig.run_and(&plan(create), "r1", &Stop::new(), true).await;
+    let mut plan = plan(workflow);
+    plan.tasks.truncate(tasks);
+    let ran = rig.run_and(&plan, "r1", &Stop::new(), true).await;
     assert_eq!(ran.result.failed, None, "{}", ran.reason());
     rig
 }
@@ -148,6 +158,45 @@ async fn control_planes_join_before_workers_and_the_balancer_follows_the_cluster
     done(&rig, Action::KubeadmJoin, second).await.0.expect("it works");
     assert_eq!(backends(&rig), ["one-control-plane-1", "one-control-plane-2", "one-control-plane-3"]);
     assert_eq!(file(&rig, "one-control-plane-2", "/kinder/patches/etcd.json"), "{}");
+}
+
+/// A node image of a version, with just what is taken out of it.
+fn programs(rig: &Rig, version: &str) {
+    let files = [("/usr/bin/kubeadm", "kubeadm"), ("/usr/bin/kubelet", "kubelet")];
+    let files = files.map(|(path, text)| (path.to_owned(), format!("{text} {version}").into_bytes()));
+    rig.engine.add_image(&format!("node-{version}"), Labels::new(), files);
+}
+
+const SKEWED: &str =
+    "{version: 2, cluster: {name: one, controlPlanes: 3, workers: 1, versions: [{nodes: [cp3, workers], kubernetes: v1.30.4}]},
+    tasks: [{name: create, create: {}}, {name: init, init: {}}, {name: join, join: {}}]}";
+
+fn api(rig: &Rig, node: &str) -> String {
+    let document = file(rig, node, "/kind/kubeadm.conf");
+    document.lines().find_map(|line| line.trim_start_matches("apiVersion: ").strip_prefix("kubeadm.k8s.io/")).unwrap_or_default().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_of_another_version_have_its_programs_and_documents_that_it_reads() {
+    let rig = nodes_of(SKEWED, &["v1.30.4"], 1).await;
+    for (node, version, kubeadm) in [
+        ("one-control-plane-2", "v1.36.3\n", ""),
+        ("one-control-plane-3", "v1.30.4\n", "kubeadm v1.30.4"),
+        ("one-worker-1", "v1.30.4\n", "kubeadm v1.30.4"),
+    ] {
+        assert_eq!((file(&rig, node, "/kind/version").as_str(), file(&rig, node, "/usr/bin/kubeadm").as_str()), (version, kubeadm));
+    }
+    assert_eq!(file(&rig, "one-worker-1", "/usr/bin/kubelet"), "kubelet v1.30.4");
+    let names: Vec<String> = rig.engine.containers(&[]).await.expect("listed").into_iter().map(|c| c.name).collect();
+    assert!(names.len() == 5 && names.iter().all(|name| name.starts_with("one-")), "{names:?}");
+    // each action is a process of its own, which finds the versions in the nodes
+    done(&rig, Action::KubeadmInit, options()).await.0.expect("it works");
+    done(&rig, Action::KubeadmJoin, options()).await.0.expect("it works");
+    let found = ["control-plane-1", "control-plane-2", "control-plane-3", "worker-1"].map(|node| api(&rig, &format!("one-{node}")));
+    assert_eq!(found, ["v1beta4", "v1beta4", "v1beta3", "v1beta3"]);
+    // a run knows them from its plan
+    let rig = nodes_of(SKEWED, &["v1.30.4"], 3).await;
+    assert_eq!([api(&rig, "one-control-plane-2"), api(&rig, "one-worker-1")], ["v1beta4", "v1beta3"]);
 }
 
 #[tokio::test(start_paused = true)]

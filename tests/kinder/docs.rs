@@ -37,7 +37,10 @@ fn every_row_names_what_holds_it() {
     for line in text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| what |")) {
         let cells: Vec<String> = line.replace("\\|", "¦").split('|').map(|cell| cell.trim().to_owned()).collect();
         let [_, what, kind, _, test, _] = &cells[..] else { panic!("{line}") };
-        assert!(["same", "fixed", "new", "not yet"].contains(&kind.as_str()), "{what}: {kind:?}");
+        assert!(["same", "fixed", "new", "not yet", "none"].contains(&kind.as_str()), "{what}: {kind:?}");
+        if kind == "none" && test.is_empty() {
+            continue;
+        }
         assert!(there.contains(test.trim_matches('`')), "{what}: there is no test {test}");
         rows += 1;
     }

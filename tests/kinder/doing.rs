@@ -33,6 +33,38 @@ fn each_action_takes_all_flags_before_and_behind_its_name() {
 }
 
 #[test]
+fn every_call_of_kinders_ci_is_understood() {
+    let rig = Rig::new();
+    let ignored = "Swap,SystemVerification,FileContent--proc-sys-net-bridge-bridge-nf-call-iptables";
+    for call in [
+        "create cluster --name=c --image=kindest/node:test --control-plane-nodes=3 --worker-nodes=2 --loglevel=debug",
+        "create cluster --name=c --image=i --control-plane-nodes=3 --worker-nodes=2 --external-etcd --loglevel=debug",
+        "do kubeadm-init --name=c --loglevel=debug --kubeadm-verbosity=6",
+        "do kubeadm-init --name=c --copy-certs=auto --kubeadm-feature-gate=\"RootlessControlPlane=true\" --loglevel=debug --kubeadm-verbosity=6",
+        "do kubeadm-init --name=c --copy-certs=auto --kubeadm-encryption-algorithm=ECDSA-P384 --kubeadm-verbosity=6",
+        &format!("do kubeadm-init --name=c --copy-certs=auto --kubeadm-verbosity=6 --ignore-preflight-errors={ignored},KubeletVersion"),
+        "do kubeadm-join --name=c --copy-certs=none --kubeadm-verbosity=6",
+        "do kubeadm-join --name=c --only-node=c-worker-4 --discovery-mode=file-with-external-client-certificates --kubeadm-verbosity=6",
+        "do kubeadm-upgrade --name=c --upgrade-version=v1.36.0 --kubeadm-verbosity=6",
+        "do --name=c --loglevel=debug setup-external-ca",
+        "do cluster-info --name=c --loglevel=debug",
+        "do kubeadm-reset --name=c --loglevel=debug --kubeadm-verbosity=6",
+        "exec --name=c @cp* /kinder/verify-patches.sh --loglevel=debug",
+        "cp --name=c Cargo.toml @cp*:/kinder/verify-patches.sh --loglevel=debug",
+        "cp Cargo.toml @lb:/tmp/x",
+        "export logs --loglevel=debug --name=c artifacts",
+        "delete cluster --name=c --loglevel=debug",
+        "delete cluster --name=c --kubeconfig=",
+        "test e2e-kubeadm --test-flags=--report-dir=/a --name=c --loglevel=debug",
+        "test e2e --test-flags=--report-dir=/a --parallel --ginkgo-flags= --name=c --loglevel=debug",
+    ] {
+        let words: Vec<&str> = call.split(' ').collect();
+        let ran = rig.kinder(&words).ends(1);
+        assert!(ran.err.contains("the container engine"), "{call}: {}", ran.err);
+    }
+}
+
+#[test]
 fn what_an_action_does_not_read_is_warned_of() {
     let rig = Rig::new();
     let ran = rig.kinder(&["do", "cluster-info", "--wait", "1m", "--use-phases"]).ends(1);

@@ -129,6 +129,17 @@ fn who_imports_wins_and_a_parent_without_vars_takes_those_of_the_import() {
 }
 
 #[test]
+fn maps_that_are_null_take_those_of_an_import() {
+    let rig = Rig::with("version: 1\nvars:\nenv: ~\ntasks:\n- import: parts/tasks.yaml\n");
+    rig.write(
+        "parts/tasks.yaml",
+        "version: 1\nvars: {a: import}\nenv: {C: import}\ntasks:\n- {cmd: echo, args: ['{{ .vars.a }} {{ .env.C }}'], dir: ~, timeout: ~}\n",
+    );
+    rig.test(&[]).ends(0);
+    assert_eq!(output(&rig.read("art/task-01-log.txt")), ["import import"]);
+}
+
+#[test]
 fn a_hundred_tasks_keep_their_names_also_when_they_are_imported() {
     let rig = Rig::new();
     let tasks: Vec<String> = (1..=100).map(|n| format!("- {{name: foo{n}, cmd: 'true'}}\n")).collect();

@@ -1,7 +1,9 @@
 //! kinder's language and verbs from outside: the binary with real processes, and stand-ins for `kinder` and `docker`. Needs no engine.
 
+mod bench;
 mod docs;
 mod doing;
+mod e2e;
 mod language;
 mod migrate;
 mod name;

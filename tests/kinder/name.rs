@@ -38,11 +38,6 @@ fn every_failure_is_1() {
     ] {
         rig.kinder(args).ends(1);
     }
-    // what kinder has and this version has not
-    for args in [&["build", "node-image-variant"][..], &["test", "e2e"]] {
-        let ran = rig.kinder(args).ends(1);
-        assert!(ran.err.contains("unrecognized subcommand") || ran.err.contains("unexpected argument"), "{}", ran.err);
-    }
     rig.kinder(&["test", "workflow", "none.yaml"]).ends(1);
     rig.kinder(&["--help"]).ends(0);
     rig.joinder(&["bogus"]).ends(2);
@@ -75,4 +70,42 @@ fn clusters_are_called_kind_and_commands_need_no_dashes() {
     }
     assert!(rig.kinder(&["exec", "@cp1", "ls", "-l"]).ends(1).err.contains("unexpected argument '-l'"));
     assert!(rig.kinder(&["cp", "a", "b"]).ends(1).err.contains("names a node"));
+}
+
+#[test]
+fn a_base_image_is_refused_with_what_is_there_in_its_place() {
+    let rig = Rig::new();
+    for args in
+        [&["build", "base-image"][..], &["build", "base-image", "--source=/x", "--image", "b:1", "--cri=docker", "--loglevel=debug"]]
+    {
+        let ran = rig.kinder(args).ends(1);
+        assert!(ran.err.starts_with("error: there is no base image to build: `joinder build node-image`"), "{}", ran.err);
+        rig.joinder(args).ends(2);
+    }
+}
+
+#[test]
+fn flags_are_written_as_gos_are() {
+    let rig = Rig::with("version: 1\ntasks: [{cmd: echo, args: [said]}]\n");
+    let run = |flags: &[&str]| rig.kinder(&[&["test", "workflow", "w.yaml", "art"], flags].concat());
+    for (flags, verbose) in [
+        (&["--verbose=true"][..], true),
+        (&["--verbose=1", "--dry-run=0"], true),
+        (&["--verbose=F", "--exit-on-task-error=TRUE"], false),
+        (&["--verbose", "--verbose=false"], false),
+        (&["--verbose=false", "--verbose"], true),
+        (&["--loglevel=debug", "--loglevel=info", "--verbose=t"], true),
+    ] {
+        let ran = run(flags).ends(0);
+        assert_eq!(ran.err.contains("| said"), verbose, "{flags:?}: {}", ran.err);
+    }
+    assert!(run(&["--dry-run=T"]).ends(0).out.contains("echo said"));
+    assert!(run(&["--verbose=yes"]).ends(1).err.contains("write true or false"));
+    assert!(run(&["--verbose", "no"]).ends(1).err.contains("unexpected argument 'no'"));
+    // texts: the last one counts; lists: all do
+    assert_eq!(rig.kinder(&["get", "kubeconfig-path", "--name=a", "--name", "b"]).ends(0).out, "/home/x/.kube/kind-config-b\n");
+    assert!(rig.joinder(&["get", "kubeconfig-path", "--name=a", "--name", "b"]).ends(2).err.contains("cannot be used multiple times"));
+    assert!(
+        !rig.kinder(&["--help"]).ends(0).out.contains("BOOL") && !rig.kinder(&["create", "cluster", "--help"]).ends(0).out.contains("BOOL")
+    );
 }

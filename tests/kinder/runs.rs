@@ -147,6 +147,20 @@ fn a_folder_that_cannot_be_written_to_is_told_before_anything_runs() {
     let ran = rig.test(&[]).ends(1);
     assert!(ran.err.contains("art"), "{}", ran.err);
     assert!(!rig.names(".").contains(&"ran".to_owned()));
+    // below /proc nobody can make a folder, not even root
+    let ran = rig.joinder(&["test", "workflow", "w.yaml", "/proc/art"]).ends(1);
+    assert!(ran.err.contains("cannot write artifacts to /proc/art"), "{}", ran.err);
+    assert!(!rig.names(".").contains(&"ran".to_owned()));
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_no_success() {
+    let rig = Rig::with("version: 1\ntasks: [{name: a, cmd: echo, args: [x]}, {name: b, cmd: touch, args: [cleaned], force: true}]\n");
+    rig.write("art/task-01-a-log.txt/in-the-way", "");
+    let ran = rig.test(&[]).ends(1);
+    assert!(ran.err.contains("task-01-a-log.txt: Is a directory"), "{}", ran.err);
+    assert!(ran.out.ends_with("FAIL! -- 2 tasks Passed | 0 Failed | 0 Skipped\n"), "{}", ran.out);
+    assert!(rig.names(".").contains(&"cleaned".to_owned()), "what can be done is done");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn begun(rig: &Rig) -> Child {
     rig.command(&["test", "workflow", "w.yaml", "art"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
-fn signal(child: &Child, signal: Signal) {
+pub(super) fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(i32::try_from(child.id()).expect("an id")), signal).expect("sent");
 }
 

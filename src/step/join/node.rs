@@ -68,7 +68,7 @@ impl Joiner {
     pub(super) async fn join(&self, node: &Node) -> Result<(), StepError> {
         let began = Stamp::now();
         let document = self.prepare_node(node).await?;
-        let Commands { shared, policy, .. } = &self.commands;
+        let (shared, policy) = (&self.commands.shared, self.commands.policy(node));
         let local = shared.external_etcd.is_none();
         for (command, args) in phases::join(shared.wishes.phases, node.role == Role::ControlPlane, policy, local) {
             self.kubeadm(node, command, &document, args).await?;
@@ -76,9 +76,9 @@ impl Joiner {
         self.joined(node, began).await
     }
 
-    /// How this kubeadm joins in stages.
-    pub(super) fn stages(&self) -> Result<Stages, StepError> {
-        self.commands.policy.stages().map_err(|why| StepError::CannotJoin { order: "staged", why })
+    /// How the kubeadm on a node joins in stages.
+    pub(super) fn stages(&self, node: &Node) -> Result<Stages, StepError> {
+        self.commands.policy(node).stages().map_err(|why| StepError::CannotJoin { order: "staged", why })
     }
 
     /// One run of kubeadm on a node that was prepared.
@@ -90,8 +90,9 @@ impl Joiner {
     pub(in super::super) async fn prepare_node(&self, node: &Node) -> Result<String, StepError> {
         let commands = &self.commands;
         let control_plane = node.role == Role::ControlPlane;
-        let document = config::join(&commands.shared, &commands.policy, &node.name, node.address, control_plane, &self.discovery.document)
-            .map_err(|why| KubeadmError::Config { node: node.name.clone(), why })?;
+        let document =
+            config::join(&commands.shared, commands.policy(node), &node.name, node.address, control_plane, &self.discovery.document)
+                .map_err(|why| KubeadmError::Config { node: node.name.clone(), why })?;
         for (path, bytes) in &self.discovery.files {
             node.write(path, 0o600, bytes).await?;
         }

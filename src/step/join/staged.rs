@@ -23,11 +23,12 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// # Errors
 /// When this kubeadm has no such phases; no node was touched then.
 pub(super) async fn run(joiner: &Arc<Joiner>, nodes: &[Arc<Node>], observer: Option<&Observer>) -> Result<Vec<StepError>, StepError> {
-    let stages = joiner.stages()?;
+    let in_stages = |node: &Arc<Node>| (node.role == Role::ControlPlane).then(|| joiner.stages(node)).transpose();
+    let stages = nodes.iter().map(in_stages).collect::<Result<Vec<_>, _>>()?;
     let ticket = Semaphore::new(1);
-    let joins = nodes.iter().map(async |node| match node.role {
-        Role::ControlPlane => control_plane(joiner, node, &stages, &ticket, observer).await,
-        Role::Worker | Role::Etcd => joiner.join(node).await,
+    let joins = nodes.iter().zip(&stages).map(async |(node, stages)| match stages {
+        Some(stages) => control_plane(joiner, node, stages, &ticket, observer).await,
+        None => joiner.join(node).await,
     });
     Ok(join_all(joins).await.into_iter().filter_map(Result::err).collect())
 }

@@ -16,6 +16,7 @@ pub(super) fn cluster(spec: &ClusterSpec, findings: &mut Findings<'_>) {
             ("controlPlanes", spec.control_planes.is_some()),
             ("workers", spec.workers > 0),
             ("loadBalancer", spec.load_balancer.is_some()),
+            ("versions", !spec.versions.is_empty()),
             ("timeouts", spec.timeouts != Timeouts::default()),
         ];
         for (key, _) in kubernetes.into_iter().filter(|(_, there)| *there) {

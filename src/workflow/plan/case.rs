@@ -105,6 +105,10 @@ fn topology(spec: &ClusterSpec, name: Option<&str>, findings: &mut Findings<'_>)
                 TopologyError::NoControlPlane | TopologyError::TooMany { .. } => "controlPlanes",
                 TopologyError::BadName { .. } | TopologyError::LongName { .. } => "name",
                 TopologyError::BadSubnet { .. } => "subnet",
+                TopologyError::Version { at, .. } => {
+                    findings.wrong(&cluster.key("versions").index(*at), error.to_string());
+                    continue;
+                }
             };
             findings.wrong(&cluster.key(key), error.to_string());
         }

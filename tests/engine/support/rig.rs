@@ -210,6 +210,13 @@ impl Rig {
                 kubernetes: None,
                 etcd: Some("3.6.16".into()),
                 load_balancer: Some("balancer".into()),
+                others: plan
+                    .topology
+                    .nodes
+                    .iter()
+                    .filter_map(|node| node.version.clone())
+                    .map(|v| (v.clone(), format!("node-{v}")))
+                    .collect(),
                 more_etcd: BTreeMap::new(),
             },
             // any small file: nobody starts it
