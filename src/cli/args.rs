@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::doing::Do;
 use super::value::{Partition, pair, rounds};
+use super::variant::{FilesArgs, VariantArgs};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
 
@@ -131,6 +132,9 @@ pub(super) enum Build {
     NodeImage(NodeImageArgs),
     /// Build an image with etcd alone
     EtcdImage(EtcdImageArgs),
+    /// Make a variant of a node image: with another release, an upgrade, further images or files in it
+    #[command(visible_aliases = ["node-variant", "variant", "nv"])]
+    NodeImageVariant(VariantArgs),
 }
 
 #[derive(Debug, Args)]
@@ -241,6 +245,9 @@ pub(super) enum Get {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// kubeadm, kubelet, kubectl and the images of a release, of a build of CI, or out of a node image
+    #[command(visible_aliases = ["release-artifacts", "ci-artifacts"])]
+    BuildArtifacts(FilesArgs),
     /// Where kinder keeps a cluster's kubeconfig, whether or not it is there
     #[command(after_help = "Examples:\n  joinder get kubeconfig-path --name b")]
     KubeconfigPath {

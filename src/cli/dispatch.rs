@@ -9,7 +9,7 @@ use super::args::{Build, Cli, Command, Create, Delete, Export, Get, Test};
 use super::exit::Exit;
 use super::{
     advise, artifacts, build, cp, create, delete, diag, doctor, doing, exec, export, gc, get, kinder, kubeconfig, lint, manual, migrate,
-    report, run, schema, test, version, watch,
+    report, run, schema, test, variant, version, watch,
 };
 
 /// Reads the command line and does what it says.
@@ -59,6 +59,7 @@ async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
         Command::Schema => schema::schema(),
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Build(Build::EtcdImage(args)) => build::etcd_image(args).await,
+        Command::Build(Build::NodeImageVariant(args)) => variant::build(args, called).await,
         Command::Create(Create::Cluster(args)) => create::cluster(called.create(args), called).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args).await,
         Command::Delete(Delete::Clusters(args)) => delete::clusters(args).await,
@@ -66,6 +67,7 @@ async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
         Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output, called).await,
         Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
         Command::Get(Get::Artifacts { dir, output }) => artifacts::artifacts(&dir, output.output),
+        Command::Get(Get::BuildArtifacts(args)) => variant::artifacts(args).await,
         Command::Do(what) => doing::act(what).await,
         Command::Exec(args) => exec::exec(&args).await,
         Command::Cp(args) => cp::cp(&args).await,

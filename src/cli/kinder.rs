@@ -43,7 +43,7 @@ impl Called {
         match self {
             Self::Joinder => command,
             // clap puts the name before it
-            Self::Kinder => named_kind(command).name("kinder").bin_name("kinder").version("version 1.0.0"),
+            Self::Kinder => named_kind(command).mut_subcommand("get", released).name("kinder").bin_name("kinder").version("version 1.0.0"),
         }
     }
 
@@ -76,6 +76,12 @@ fn named_kind(command: Command) -> Command {
         if arg.get_id() == "name" && !arg.get_default_values().is_empty() { arg.default_value(NAME) } else { arg }
     };
     command.mut_args(default).mut_subcommands(named_kind)
+}
+
+/// kinder's artifacts are what is released; of runs it knows nothing.
+fn released(get: Command) -> Command {
+    get.mut_subcommand("artifacts", |runs| runs.name("runs").hide(true))
+        .mut_subcommand("build-artifacts", |files| files.visible_alias("artifacts"))
 }
 
 /// What kinder says of a level that is none; what it says at each is its own.
