@@ -10,6 +10,7 @@ use super::create_args::CreateArgs;
 use super::doing::Do;
 use super::e2e::{E2eArgs, E2eKubeadmArgs};
 use super::value::{Partition, pair, path, rounds};
+use super::variant::{FilesArgs, VariantArgs};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
 
@@ -143,6 +144,9 @@ pub(super) enum Build {
     /// kinder's: says what is there in its place
     #[command(name = "base-image", hide = true)]
     Base(BaseImageArgs),
+    /// Make a variant of a node image: with another release, an upgrade, further images or files in it
+    #[command(visible_aliases = ["node-variant", "variant", "nv"])]
+    NodeImageVariant(VariantArgs),
 }
 
 #[derive(Debug, Args)]
@@ -253,6 +257,9 @@ pub(super) enum Get {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// kubeadm, kubelet, kubectl and the images of a release, of a build of CI, or out of a node image
+    #[command(visible_aliases = ["release-artifacts", "ci-artifacts"])]
+    BuildArtifacts(FilesArgs),
     /// Where kinder keeps a cluster's kubeconfig, whether or not it is there
     #[command(after_help = "Examples:\n  joinder get kubeconfig-path --name b")]
     KubeconfigPath {

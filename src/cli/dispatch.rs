@@ -9,7 +9,7 @@ use super::args::{Build, Cli, Command, Create, Delete, Export, Get, Test};
 use super::exit::Exit;
 use super::{
     advise, artifacts, build, cp, create, delete, diag, doctor, doing, e2e, exec, export, gc, get, kinder, kubeconfig, lint, manual,
-    migrate, pflag, report, run, schema, test, version, watch,
+    migrate, pflag, report, run, schema, test, variant, version, watch,
 };
 
 /// Reads the command line and does what it says.
@@ -63,6 +63,7 @@ async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
         Command::Build(Build::NodeImage(args)) => build::node_image(args).await,
         Command::Build(Build::EtcdImage(args)) => build::etcd_image(args).await,
         Command::Build(Build::Base(_)) => build::base_image(),
+        Command::Build(Build::NodeImageVariant(args)) => variant::build(args, called).await,
         Command::Create(Create::Cluster(args)) => create::cluster(called.create(args), called).await,
         Command::Delete(Delete::Cluster(args)) => delete::cluster(&args, called).await,
         Command::Delete(Delete::Clusters(args)) => delete::clusters(args, called).await,
@@ -70,6 +71,7 @@ async fn dispatch(cli: Cli, called: kinder::Called) -> Exit {
         Command::Get(Get::Nodes { cluster, output }) => get::nodes(&cluster.name, output.output, called).await,
         Command::Get(Get::Kubeconfig { cluster, internal }) => get::kubeconfig(&cluster.name, internal).await,
         Command::Get(Get::Artifacts { dir, output }) => artifacts::artifacts(&dir, output.output),
+        Command::Get(Get::BuildArtifacts(args)) => variant::artifacts(args).await,
         Command::Do(what) => doing::act(what).await,
         Command::Exec(args) => exec::exec(&args, called).await,
         Command::Cp(args) => cp::cp(&args).await,

@@ -44,7 +44,12 @@ impl Called {
             Self::Joinder => command,
             // clap puts the name before it
             // of several values the last one counts, as with pflag
-            Self::Kinder => named_kind(command).name("kinder").bin_name("kinder").version("version 1.0.0").args_override_self(true),
+            Self::Kinder => named_kind(command)
+                .mut_subcommand("get", released)
+                .name("kinder")
+                .bin_name("kinder")
+                .version("version 1.0.0")
+                .args_override_self(true),
         }
     }
 
@@ -91,6 +96,12 @@ fn named_kind(command: Command) -> Command {
         if arg.get_id() == "name" && !arg.get_default_values().is_empty() { arg.default_value(NAME) } else { arg }
     };
     command.mut_args(default).mut_subcommands(named_kind)
+}
+
+/// kinder's artifacts are what is released; of runs it knows nothing.
+fn released(get: Command) -> Command {
+    get.mut_subcommand("artifacts", |runs| runs.name("runs").hide(true))
+        .mut_subcommand("build-artifacts", |files| files.visible_alias("artifacts"))
 }
 
 /// What kinder says of a level that is none; what it says at each is its own.

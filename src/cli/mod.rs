@@ -36,6 +36,7 @@ mod schema;
 mod show;
 mod test;
 mod value;
+mod variant;
 mod version;
 mod watch;
 

@@ -45,6 +45,14 @@ pub enum ImageError {
         /// Everything that is wrong.
         problems: Vec<String>,
     },
+    /// A file, or all of a source, that does not come.
+    #[error("cannot get {what}: {why}")]
+    Source {
+        /// The file's name, or the source.
+        what: String,
+        /// Why not.
+        why: String,
+    },
     /// The machine lacks what a build needs; all of it.
     #[error("cannot build images on this machine:{}", list(.0))]
     Host(Vec<String>),
@@ -141,6 +149,7 @@ impl ImageError {
             Self::Version { .. }
             | Self::NotServed { .. }
             | Self::Folder { .. }
+            | Self::Source { .. }
             | Self::Host(_)
             | Self::Command { .. }
             | Self::Io { .. }

@@ -1,5 +1,6 @@
-//! One GET over HTTP or HTTPS, redirects followed, for texts of a few bytes.
+//! One GET over HTTP or HTTPS, redirects followed: a text of a few bytes, or a file piece by piece.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,8 @@ use crate::sys::env;
 
 /// One question with its answer.
 const LIMIT: Duration = Duration::from_secs(10);
+/// Between two pieces of a file.
+const SILENCE: Duration = Duration::from_secs(30);
 /// Redirects to each other.
 const MOST_REDIRECTS: usize = 5;
 /// No text that is asked for is larger.
@@ -48,15 +51,65 @@ pub(super) enum HttpError {
     /// The URL, the answer or the trust in it is broken.
     #[error("GET {url}: {said}")]
     Unusable { url: String, said: String },
+    /// What came could not be written.
+    #[error("GET {url}: what came cannot be written: {source}")]
+    Unwritten { url: String, source: io::Error },
+}
+
+impl HttpError {
+    /// Might the same question be answered a little later?
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::Lost { .. } | Self::Busy { .. } => true,
+            Self::NoSuchHost { .. } | Self::Refused { .. } | Self::Unusable { .. } | Self::Unwritten { .. } => false,
+        }
+    }
 }
 
 /// The text at a URL.
 pub(super) async fn get(url: &str) -> Result<String, HttpError> {
+    let reply = ask(url).await?;
+    let lost = |said: String| HttpError::Lost { url: shown(url), said };
+    let body = timeout(LIMIT, Limited::new(reply.body, MOST_BYTES).collect()).await.map_err(|_| lost("no answer in time".into()))?;
+    Ok(String::from_utf8_lossy(&body.map_err(|e| lost(e.to_string()))?.to_bytes()).into_owned())
+}
+
+/// The file at a URL, each piece as it comes; returns how many bytes there were. One that ends too soon is [`HttpError::Lost`].
+pub(super) async fn download(url: &str, mut piece: impl FnMut(&[u8]) -> io::Result<()>) -> Result<u64, HttpError> {
+    let Reply { mut body, length, _driver } = ask(url).await?;
+    let mut came = 0;
+    loop {
+        let lost = |said: &str| {
+            let of = length.map(|length| format!(" of {length}")).unwrap_or_default();
+            HttpError::Lost { url: shown(url), said: format!("it ended after {came}{of} bytes: {said}") }
+        };
+        match timeout(SILENCE, body.frame()).await {
+            Err(_) => return Err(lost("nothing more came")),
+            Ok(None) => return Ok(came),
+            Ok(Some(Err(e))) => return Err(lost(&e.to_string())),
+            Ok(Some(Ok(frame))) => {
+                let Ok(data) = frame.into_data() else { continue };
+                piece(&data).map_err(|source| HttpError::Unwritten { url: shown(url), source })?;
+                came += data.len() as u64;
+            }
+        }
+    }
+}
+
+/// An answer whose body is still to come.
+struct Reply {
+    body: Incoming,
+    length: Option<u64>,
+    /// Reads the connection; ends with this.
+    _driver: JoinSet<Result<(), hyper::Error>>,
+}
+
+async fn ask(url: &str) -> Result<Reply, HttpError> {
     let mut url = url.to_owned();
     for _ in 0..=MOST_REDIRECTS {
         let answer = timeout(LIMIT, one(&url)).await.map_err(|_| HttpError::Lost { url: shown(&url), said: "no answer in time".into() })?;
         match answer? {
-            Answer::Text(text) => return Ok(text),
+            Answer::Here(reply) => return Ok(reply),
             Answer::Elsewhere(to) => url = to,
         }
     }
@@ -64,7 +117,7 @@ pub(super) async fn get(url: &str) -> Result<String, HttpError> {
 }
 
 enum Answer {
-    Text(String),
+    Here(Reply),
     Elsewhere(String),
 }
 
@@ -89,9 +142,9 @@ async fn one(url: &str) -> Result<Answer, HttpError> {
     } else {
         exchange(tcp, &uri).await
     };
-    let (status, place, text) = answer.map_err(lost)?;
+    let (status, place, reply) = answer.map_err(lost)?;
     match status {
-        200 => Ok(Answer::Text(text)),
+        200 => Ok(Answer::Here(reply)),
         301 | 302 | 303 | 307 | 308 => match place {
             Some(place) if place.starts_with('/') => Ok(Answer::Elsewhere(format!(
                 "{}://{}{place}",
@@ -106,11 +159,8 @@ async fn one(url: &str) -> Result<Answer, HttpError> {
     }
 }
 
-/// Status, `Location` and body.
-async fn exchange(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    uri: &Uri,
-) -> Result<(u16, Option<String>, String), String> {
+/// Status, `Location`, and what leads to the body.
+async fn exchange(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, uri: &Uri) -> Result<(u16, Option<String>, Reply), String> {
     let told = |e: hyper::Error| e.to_string();
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let host = uri.authority().map_or("", |authority| authority.as_str());
@@ -122,8 +172,8 @@ async fn exchange(
     let answer: Response<Incoming> = sender.send_request(request).await.map_err(told)?;
     let status = answer.status().as_u16();
     let place = answer.headers().get("location").and_then(|place| place.to_str().ok()).map(str::to_owned);
-    let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await.map_err(|e| e.to_string())?.to_bytes();
-    Ok((status, place, String::from_utf8_lossy(&body).into_owned()))
+    let length = answer.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
+    Ok((status, place, Reply { body: answer.into_body(), length, _driver: driver }))
 }
 
 /// Trust in what the system trusts.
@@ -139,7 +189,7 @@ fn tls() -> Result<Arc<ClientConfig>, String> {
 }
 
 /// A URL without the name and the password that it may hold.
-fn shown(url: &str) -> String {
+pub(super) fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     format!("{scheme}://{}{path}", host.rsplit_once('@').map_or(host, |(_, host)| host))
@@ -186,6 +236,17 @@ mod tests {
         assert!(matches!(get(&format!("{base}/busy")).await, Err(HttpError::Busy { status: 503, .. })));
         assert!(matches!(get(&format!("{base}/round")).await, Err(HttpError::Unusable { .. })));
         assert!(matches!(get(&format!("{base}/torn")).await, Err(HttpError::Lost { .. })));
+        let mut all = Vec::new();
+        let mut keep = |piece: &[u8]| {
+            all.extend_from_slice(piece);
+            Ok(())
+        };
+        assert_eq!(download(&format!("{base}/moved"), &mut keep).await.expect("there"), 8);
+        let torn = download(&format!("{base}/torn"), &mut keep).await.expect_err("it ends too soon");
+        assert!(torn.may_pass() && torn.to_string().contains("it ended after 2 of 100 bytes"), "{torn}");
+        assert_eq!(all, b"v1.36.0\nv1");
+        let full = download(&format!("{base}/moved"), |_| Err(io::Error::other("no room"))).await.expect_err("not written");
+        assert!(!full.may_pass() && full.to_string().contains("no room"), "{full}");
         assert!(matches!(get("ftp://x/y").await, Err(HttpError::Unusable { .. })));
         assert!(matches!(get("http://127.0.0.1:1/x").await, Err(HttpError::Lost { .. })));
     }

@@ -63,8 +63,13 @@ impl LayerWriter {
 
     /// Adds a folder, but none above it.
     pub(crate) fn only_dir(&mut self, path: &str) -> io::Result<()> {
+        self.dir_with(path, 0o755)
+    }
+
+    /// The same with a mode.
+    pub(crate) fn dir_with(&mut self, path: &str, mode: u32) -> io::Result<()> {
         if self.dirs.insert(path.to_owned()) {
-            self.tar.append_data(&mut header(EntryType::Directory, 0o755, 0), format!("{path}/"), io::empty())?;
+            self.tar.append_data(&mut header(EntryType::Directory, mode, 0), format!("{path}/"), io::empty())?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Nothing here starts a cluster or knows how nodes are wired.
 
 mod archive;
+mod artifacts;
 mod balancer;
 pub mod build;
 mod cache;
@@ -28,8 +29,10 @@ mod release;
 mod request;
 mod rootfs;
 mod store;
+mod variant;
 pub mod version;
 
+pub use artifacts::{Origin, What};
 pub use build::{Built, Progress, build};
 pub use error::ImageError;
 pub use etcd::{EtcdPlan, build_etcd};
@@ -37,3 +40,4 @@ pub(crate) use host::{arch, executable};
 pub use plan::ImagePlan;
 pub use release::version_of_label;
 pub use request::{EtcdSource, ImageRequest, Source};
+pub use variant::{CopiedPath, Variant, VariantRequest, build_variant, get_artifacts};

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
-use super::http::{self, HttpError};
+use super::http;
 use crate::sys::env;
 use crate::sys::file::open_regular;
 use crate::sys::wait::{Look, Patience, wait};
@@ -34,20 +34,65 @@ const EVERY: Duration = Duration::from_secs(2);
 /// # Errors
 /// Why there is none, in words.
 pub fn version_of_label(label: &str) -> Result<String, String> {
-    let (kind, name) = label.split_once('/').unwrap_or(("", label));
-    if let Some(version) = version(name).filter(|_| matches!(kind, "" | "ci" | "release")) {
-        return Ok(version);
+    match Label::parse(label)? {
+        Label::Is(version) => Ok(version),
+        Label::At(Place::Folder(path)) => told(label, &read_label(label, &path)?),
+        Label::At(Place::Url(url)) => {
+            told(label, &block_in_place(|| Handle::current().block_on(text_at(&format!("label {label}"), &url)))?)
+        }
     }
-    if !matches!(kind, "ci" | "release") || name.is_empty() || name.split('/').any(|part| part == "..") {
-        return Err(format!("{label:?} is no label: write it as in ci/latest-1.36, release/stable-1.36 or v1.36.3"));
+}
+
+/// The same for who can wait.
+pub(super) async fn version_at(label: &str) -> Result<String, String> {
+    match Label::parse(label)? {
+        Label::Is(version) => Ok(version),
+        Label::At(Place::Folder(path)) => told(label, &read_label(label, &path)?),
+        Label::At(Place::Url(url)) => told(label, &text_at(&format!("label {label}"), &url).await?),
     }
-    let place = Place::of(kind, name, env::var(SETTING).as_deref());
-    let text = match &place {
-        Place::Folder(path) => read(path).map_err(|e| format!("cannot read label {label} in {}: {e}", path.display()))?,
-        Place::Url(url) => block_in_place(|| Handle::current().block_on(fetch(label, url)))?,
-    };
+}
+
+/// What is known of a label without asking.
+enum Label {
+    Is(String),
+    At(Place),
+}
+
+impl Label {
+    fn parse(label: &str) -> Result<Self, String> {
+        let (kind, name) = label.split_once('/').unwrap_or(("", label));
+        if let Some(version) = version(name).filter(|_| matches!(kind, "" | "ci" | "release")) {
+            return Ok(Self::Is(version));
+        }
+        if !matches!(kind, "ci" | "release") || name.is_empty() || name.split('/').any(|part| part == "..") {
+            return Err(format!("{label:?} is no label: write it as in ci/latest-1.36, release/stable-1.36 or v1.36.3"));
+        }
+        Ok(Self::At(place(kind, &format!("{name}.txt"))))
+    }
+}
+
+/// The version that a label's text is.
+fn told(label: &str, text: &str) -> Result<String, String> {
     version(text.trim())
         .ok_or_else(|| format!("label {label} is {:?}, which is no version", text.trim().chars().take(80).collect::<String>()))
+}
+
+fn read_label(label: &str, path: &Path) -> Result<String, String> {
+    read(path).map_err(|e| format!("cannot read label {label} in {}: {e}", path.display()))
+}
+
+/// Where a file of the layout is: below `release/` or `ci/`, as `kind` says.
+pub(super) fn place(kind: &str, file: &str) -> Place {
+    Place::of(kind, file, env::var(SETTING).as_deref())
+}
+
+/// What of the layout a URL names, if it leads there: `release/v1.36.3`.
+pub(super) fn in_layout(url: &str) -> Option<String> {
+    let own = env::var(SETTING);
+    [own.as_deref(), Some(RELEASE), Some(CI)].into_iter().flatten().find_map(|base| {
+        let rest = url.strip_prefix(base.trim_end_matches('/'))?.strip_prefix('/')?;
+        (rest.starts_with("release/") || rest.starts_with("ci/")).then(|| rest.trim_end_matches('/').to_owned())
+    })
 }
 
 /// A label is some bytes; what is more, or no file, is none.
@@ -58,23 +103,23 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// `v1.36.3` for a version with or without `v`.
-fn version(text: &str) -> Option<String> {
+pub(super) fn version(text: &str) -> Option<String> {
     let bare = text.strip_prefix('v').unwrap_or(text);
     semver::Version::parse(bare).ok().map(|version| format!("v{version}"))
 }
 
-/// Where a label's text is.
-#[derive(Debug, PartialEq, Eq)]
-enum Place {
+/// Where a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
     Url(String),
     Folder(PathBuf),
 }
 
 impl Place {
-    fn of(kind: &str, name: &str, setting: Option<&str>) -> Self {
+    fn of(kind: &str, file: &str, setting: Option<&str>) -> Self {
         let own = if kind == "ci" { CI } else { RELEASE };
         let base = setting.unwrap_or(own).trim_end_matches('/');
-        let file = format!("{kind}/{name}.txt");
+        let file = format!("{kind}/{file}");
         match base.strip_prefix("file://").or_else(|| (!base.contains("://")).then_some(base)) {
             Some(folder) => Self::Folder(Path::new(folder).join(file)),
             None => Self::Url(format!("{base}/{file}")),
@@ -82,23 +127,28 @@ impl Place {
     }
 }
 
-async fn fetch(label: &str, url: &str) -> Result<String, String> {
+/// A small text; what it is is for people.
+pub(super) async fn text_at(what: &str, url: &str) -> Result<String, String> {
     let patience = Patience { limit: LIMIT, every: EVERY, stop: CancellationToken::new() };
-    let got = wait(format!("label {label}"), &patience, || async {
+    let got = wait(what, &patience, || async {
         match http::get(url).await {
             Ok(text) => Look::Done(text),
+            Err(e) if e.may_pass() => Look::NotYet(e.to_string()),
             // asking again would not change it
-            Err(e @ (HttpError::Refused { .. } | HttpError::Unusable { .. } | HttpError::NoSuchHost { .. })) => Look::Never(e.to_string()),
-            Err(e @ (HttpError::Lost { .. } | HttpError::Busy { .. })) => Look::NotYet(e.to_string()),
+            Err(e) => Look::Never(e.to_string()),
         }
     });
-    got.await.map_err(|e| format!("{e}; without that server, {SETTING} can name a mirror's URL or a folder that has {}", tail(url)))
+    got.await.map_err(|e| format!("{e}{}", hint(url)))
+}
+
+/// What to do where the server is not reached.
+pub(super) fn hint(url: &str) -> String {
+    format!("; without that server, {SETTING} can name a mirror's URL or a folder that has {}", tail(url))
 }
 
 /// `ci/latest.txt` of a whole URL.
-fn tail(url: &str) -> String {
-    let parts: Vec<&str> = url.rsplitn(3, '/').collect();
-    parts.iter().take(2).rev().copied().collect::<Vec<_>>().join("/")
+fn tail(url: &str) -> &str {
+    ["/release/", "/ci/"].iter().filter_map(|kind| url.rfind(kind)).max().map_or(url, |at| &url[at + 1..])
 }
 
 #[cfg(test)]
@@ -120,12 +170,14 @@ mod tests {
     #[test]
     fn a_setting_moves_both_kinds_of_labels() {
         let url = |text: &str| Place::Url(text.to_owned());
-        assert_eq!(Place::of("ci", "latest-1.36", None), url("https://storage.googleapis.com/k8s-release-dev/ci/latest-1.36.txt"));
-        assert_eq!(Place::of("release", "stable", None), url("https://dl.k8s.io/release/stable.txt"));
-        assert_eq!(Place::of("ci", "latest", Some("http://mirror:8080/k8s/")), url("http://mirror:8080/k8s/ci/latest.txt"));
+        assert_eq!(Place::of("ci", "latest-1.36.txt", None), url("https://storage.googleapis.com/k8s-release-dev/ci/latest-1.36.txt"));
+        assert_eq!(Place::of("release", "stable.txt", None), url("https://dl.k8s.io/release/stable.txt"));
+        assert_eq!(Place::of("ci", "latest.txt", Some("http://mirror:8080/k8s/")), url("http://mirror:8080/k8s/ci/latest.txt"));
         for folder in ["/srv/labels", "file:///srv/labels"] {
-            assert_eq!(Place::of("release", "stable", Some(folder)), Place::Folder("/srv/labels/release/stable.txt".into()));
+            assert_eq!(Place::of("release", "stable.txt", Some(folder)), Place::Folder("/srv/labels/release/stable.txt".into()));
         }
         assert_eq!(tail("http://mirror/k8s/ci/latest.txt"), "ci/latest.txt");
+        assert_eq!(in_layout(&format!("{CI}/ci/v1.38.0-alpha.0+ab/")).as_deref(), Some("ci/v1.38.0-alpha.0+ab"));
+        assert_eq!(in_layout("http://mirror/k8s/ci/v1.38.0"), None, "a mirror's own layout is not known");
     }
 }

@@ -12,7 +12,8 @@ use super::engine::{self, Litter};
 use super::error::ImageError;
 use super::layer::{Layer, LayerWriter, Packing};
 use super::rootfs::blocking;
-use crate::runtime::{Archive, ContainerSpec, Tar};
+use crate::runtime::{Archive, ContainerSpec, Runtime, Tar};
+use crate::sys::stop::Stop;
 use crate::sys::wait::{Look, Patience, wait};
 
 /// Where the store is in a node image: outside `/var`, which each node has as a volume of its own.
@@ -26,6 +27,8 @@ const KEPT: &[&str] = &[
 ];
 /// Unpacking needs more than the engine gives by itself: containerd mounts each layer to fill it.
 const CAPABILITIES: &[&str] = &["SYS_ADMIN"];
+/// Where containerd's configuration is while it only takes images in.
+pub(super) const IMPORT_CONFIG: &str = "/kind/import.toml";
 const STARTS: Duration = Duration::from_mins(1);
 const ENDS: Duration = Duration::from_secs(30);
 const EVERY: Duration = Duration::from_millis(100);
@@ -40,10 +43,28 @@ pub(crate) async fn make(
     litter: &mut Litter,
 ) -> Result<Layer, ImageError> {
     let name = format!("joinder-build-{}-{}", &job.plan.digest[..8], std::process::id());
+    let op = "unpack component images";
+    start(job.runtime, job.stop, (&name, bare), &["containerd", "--config", IMPORT_CONFIG], litter).await?;
+    for (i, image) in images.into_iter().enumerate() {
+        job.check(op)?;
+        import(job, &name, image, created, &dir.join(format!("{i}.tar"))).await?;
+    }
+    end(job.runtime, job.stop, &name).await?;
+    carry(job, &name, dir).await
+}
+
+/// Starts a container of `image` whose first process comes to be containerd, and waits until that answers.
+pub(super) async fn start(
+    runtime: &dyn Runtime,
+    stop: &Stop,
+    (name, image): (&str, &str),
+    command: &[&str],
+    litter: &mut Litter,
+) -> Result<(), ImageError> {
     let spec = ContainerSpec {
-        name: name.clone(),
-        image: bare.to_owned(),
-        entrypoint: ["containerd", "--config", "/kind/import.toml"].map(ToOwned::to_owned).into(),
+        name: name.to_owned(),
+        image: image.to_owned(),
+        entrypoint: command.iter().map(|word| (*word).to_owned()).collect(),
         labels: engine::labels(),
         capabilities: CAPABILITIES.iter().map(|c| (*c).to_owned()).collect(),
         unconfined: true,
@@ -52,39 +73,26 @@ pub(crate) async fn make(
         stop_signal: Some("SIGTERM".into()),
         ..ContainerSpec::default()
     };
-    let op = "unpack component images";
-    litter.containers.push(name.clone());
-    job.runtime.create(&spec).await.map_err(ImageError::engine(op))?;
-    let memory = || ImageError::io("pack files for", Path::new("/kind/import.toml"));
+    let op = "start containerd in a build container";
+    litter.containers.push(name.to_owned());
+    runtime.create(&spec).await.map_err(ImageError::engine(op))?;
+    let memory = || ImageError::io("pack files for", Path::new(IMPORT_CONFIG));
     let mut files = Archive::default();
-    files.file("/kind/import.toml", 0o644, IMPORT.as_bytes()).map_err(memory())?;
-    job.runtime.put(&name, files.finish().map_err(memory())?).await.map_err(ImageError::engine(op))?;
-    job.runtime.start(&name).await.map_err(ImageError::engine(op))?;
-    answers(job, &name).await?;
-    for (i, image) in images.into_iter().enumerate() {
-        job.check(op)?;
-        import(job, &name, image, created, &dir.join(format!("{i}.tar"))).await?;
-    }
-    end(job, &name).await?;
-    carry(job, &name, dir).await
-}
-
-/// Waits until containerd answers.
-async fn answers(job: &Job<'_>, name: &str) -> Result<(), ImageError> {
-    let patience = Patience { limit: STARTS, every: EVERY, stop: job.stop.soft.clone() };
+    files.file(IMPORT_CONFIG, 0o644, IMPORT.as_bytes()).map_err(memory())?;
+    runtime.put(name, files.finish().map_err(memory())?).await.map_err(ImageError::engine(op))?;
+    runtime.start(name).await.map_err(ImageError::engine(op))?;
+    let patience = Patience { limit: STARTS, every: EVERY, stop: stop.soft.clone() };
     let look = || async {
-        match engine::exec(job.runtime, name, &["ctr", "version"]).await {
+        match engine::exec(runtime, name, &["ctr", "version"]).await {
             Ok((0, _)) => Look::Done(()),
             Ok((_, said)) => Look::NotYet(said.trim().to_owned()),
-            Err(e) => match job.runtime.container(name).await {
-                Ok(c) if c.state == "exited" => Look::Never(job.runtime.logs(name, 10).await.unwrap_or_else(|_| e.to_string())),
+            Err(e) => match runtime.container(name).await {
+                Ok(c) if c.state == "exited" => Look::Never(runtime.logs(name, 10).await.unwrap_or_else(|_| e.to_string())),
                 _ => Look::NotYet(e.to_string()),
             },
         }
     };
-    wait("containerd answers in the build container", &patience, look)
-        .await
-        .map_err(|source| ImageError::Wait { op: "unpack component images", source })
+    wait("containerd answers in the build container", &patience, look).await.map_err(|source| ImageError::Wait { op, source })
 }
 
 async fn import(job: &Job<'_>, container: &str, image: Component, created: &str, path: &Path) -> Result<(), ImageError> {
@@ -117,12 +125,12 @@ async fn import(job: &Job<'_>, container: &str, image: Component, created: &str,
 }
 
 /// Lets containerd end by itself, so that its databases are whole.
-async fn end(job: &Job<'_>, name: &str) -> Result<(), ImageError> {
+pub(super) async fn end(runtime: &dyn Runtime, stop: &Stop, name: &str) -> Result<(), ImageError> {
     let op = "end containerd in the build container";
-    job.runtime.signal(name, "SIGTERM").await.map_err(ImageError::engine(op))?;
-    let patience = Patience { limit: ENDS, every: EVERY, stop: job.stop.soft.clone() };
+    runtime.signal(name, "SIGTERM").await.map_err(ImageError::engine(op))?;
+    let patience = Patience { limit: ENDS, every: EVERY, stop: stop.soft.clone() };
     let ended = wait("containerd has ended", &patience, || async {
-        match job.runtime.container(name).await {
+        match runtime.container(name).await {
             Ok(c) if c.state == "exited" => Look::Done(c.exit_code),
             Ok(c) => Look::NotYet(c.state),
             Err(e) => Look::Never(e.to_string()),

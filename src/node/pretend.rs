@@ -211,6 +211,20 @@ impl Runtime for Pretend {
         Ok(String::new())
     }
 
+    async fn build(&self, name: &str, _context: Tar) -> Result<()> {
+        self.would(&format!("build image {name}"));
+        Ok(())
+    }
+
+    async fn pull(&self, name: &str) -> Result<()> {
+        self.would(&format!("pull image {name}"));
+        Ok(())
+    }
+
+    async fn save(&self, name: &str, to: &mut (dyn Write + Send)) -> Result<u64> {
+        self.real.save(name, to).await
+    }
+
     async fn remove_image(&self, name: &str) -> Result<()> {
         self.would(&format!("remove image {name}"));
         Ok(())

@@ -257,6 +257,12 @@ pub trait Runtime: Send + Sync {
     async fn image(&self, name: &str) -> Result<Option<Image>>;
     /// Loads a `docker save` archive from a file and returns what the engine says it loaded.
     async fn load(&self, archive: &Path) -> Result<String>;
+    /// Makes an image of a build context with a `Dockerfile` in it, by the engine's own builder, and names it.
+    async fn build(&self, name: &str, context: Tar) -> Result<()>;
+    /// Has the engine pull an image, with its own access and proxies.
+    async fn pull(&self, name: &str) -> Result<()>;
+    /// An image as a `docker save` archive, written to `to`; returns the bytes written.
+    async fn save(&self, name: &str, to: &mut (dyn Write + Send)) -> Result<u64>;
     /// Removes an image's name, and the image with its last name.
     async fn remove_image(&self, name: &str) -> Result<()>;
 }

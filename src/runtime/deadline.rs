@@ -146,6 +146,15 @@ impl Runtime for Deadline {
     async fn load(&self, archive: &Path) -> Result<String> {
         limited(self.limits.bulk, "load image archive", &archive.display().to_string(), self.inner.load(archive)).await
     }
+    async fn build(&self, name: &str, context: Tar) -> Result<()> {
+        limited(self.limits.bulk, "build image", name, self.inner.build(name, context)).await
+    }
+    async fn pull(&self, name: &str) -> Result<()> {
+        limited(self.limits.bulk, "pull image", name, self.inner.pull(name)).await
+    }
+    async fn save(&self, name: &str, to: &mut (dyn Write + Send)) -> Result<u64> {
+        limited(self.limits.bulk, "save image", name, self.inner.save(name, to)).await
+    }
     async fn remove_image(&self, name: &str) -> Result<()> {
         limited(self.limits.long, "remove image", name, self.inner.remove_image(name)).await
     }

@@ -17,7 +17,8 @@ use bollard::models::{
     PortBinding, PortMap,
 };
 use bollard::query_parameters as query;
-use futures_util::{StreamExt, TryStreamExt};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt};
 use tokio::fs::File;
 use tokio_util::io::ReaderStream;
 
@@ -168,14 +169,7 @@ impl Runtime for DockerEngine {
     async fn get(&self, name: &str, path: &str, to: &mut (dyn Write + Send)) -> Result<u64> {
         let target = format!("{name}:{path}");
         let options = query::DownloadFromContainerOptions { path: path.to_owned() };
-        let mut pieces = Box::pin(self.api.download_from_container(name, Some(options)));
-        let mut total = 0;
-        while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(on("read", &target))?;
-            to.write_all(&piece).map_err(|e| other("keep what was read from", &target, &e))?;
-            total += piece.len() as u64;
-        }
-        Ok(total)
+        poured(self.api.download_from_container(name, Some(options)), "read", &target, to).await
     }
 
     async fn exec(&self, name: &str, argv: &[String]) -> Result<Exec> {
@@ -296,10 +290,45 @@ impl Runtime for DockerEngine {
         }
     }
 
+    async fn build(&self, name: &str, context: Tar) -> Result<()> {
+        let options = query::BuildImageOptions { t: Some(name.to_owned()), rm: true, forcerm: true, nocache: true, ..Default::default() };
+        let context = bollard::body_try_stream(context.stream());
+        let said = self.api.build_image(options, None, Some(context)).try_collect::<Vec<_>>().await;
+        said.map_err(on("build image", name))?;
+        Ok(())
+    }
+
+    async fn pull(&self, name: &str) -> Result<()> {
+        let options = query::CreateImageOptions { from_image: Some(name.to_owned()), ..Default::default() };
+        self.api.create_image(Some(options), None, None).try_collect::<Vec<_>>().await.map_err(on("pull image", name))?;
+        Ok(())
+    }
+
+    async fn save(&self, name: &str, to: &mut (dyn Write + Send)) -> Result<u64> {
+        poured(self.api.export_image(name), "save image", name, to).await
+    }
+
     async fn remove_image(&self, name: &str) -> Result<()> {
         let options = query::RemoveImageOptions { force: false, noprune: false, ..Default::default() };
         gone(self.api.remove_image(name, Some(options), None).await.map(drop), "remove image", name)
     }
+}
+
+/// Writes what comes to `to`.
+async fn poured(
+    pieces: impl Stream<Item = std::result::Result<Bytes, Error>> + Send,
+    op: &'static str,
+    target: &str,
+    to: &mut (dyn Write + Send),
+) -> Result<u64> {
+    let mut pieces = Box::pin(pieces);
+    let mut total = 0;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(on(op, target))?;
+        to.write_all(&piece).map_err(|e| other("keep what was read from", target, &e))?;
+        total += piece.len() as u64;
+    }
+    Ok(total)
 }
 
 fn filters(labels: &[String]) -> Option<HashMap<String, Vec<String>>> {

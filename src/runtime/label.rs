@@ -28,6 +28,9 @@ pub const IMAGE: &str = "io.joinder.image";
 /// Digest of the plan that an image was built from.
 pub const PLAN: &str = "io.joinder.plan";
 
+/// A word of its own on each variant of a node image: what a build that failed has left is found by it.
+pub const VARIANT: &str = "io.joinder.variant";
+
 /// What kind and kinder look for: the cluster's name and the role, under their old names and their new ones.
 const KINDS: [(&str, &str); 2] = [("io.x-k8s.kind.cluster", "io.x-k8s.kind.role"), ("io.k8s.sigs.kind.cluster", "io.k8s.sigs.kind.role")];
 

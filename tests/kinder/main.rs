@@ -1,5 +1,6 @@
 //! kinder's language and verbs from outside: the binary with real processes, and stand-ins for `kinder` and `docker`. Needs no engine.
 
+mod artifacts;
 mod bench;
 mod docs;
 mod doing;

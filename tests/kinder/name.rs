@@ -7,13 +7,18 @@ use super::support::{Ran, Rig};
 impl Rig {
     /// joinder, called by another name.
     pub(super) fn kinder(&self, args: &[&str]) -> Ran {
+        self.kinder_in(".", args)
+    }
+
+    /// The same in a folder of its own.
+    pub(super) fn kinder_in(&self, dir: &str, args: &[&str]) -> Ran {
         let link = self.path("kinder");
         if !link.exists() {
             symlink(env!("CARGO_BIN_EXE_joinder"), &link).expect("linked");
         }
         let mut command = std::process::Command::new(link);
-        command.args(args).current_dir(self.path(".")).env("DOCKER_HOST", "unix:///nonexistent/engine.sock").env("HOME", "/home/x");
-        command.env_remove("ARTIFACTS");
+        command.args(args).current_dir(self.path(dir)).env("DOCKER_HOST", "unix:///nonexistent/engine.sock").env("HOME", "/home/x");
+        command.env_remove("ARTIFACTS").env("JOINDER_RELEASES", self.path("labels"));
         Ran::of(command.output().expect("it starts"))
     }
 }

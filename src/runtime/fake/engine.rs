@@ -245,6 +245,29 @@ impl Runtime for FakeEngine {
         })
         .await
     }
+    async fn build(&self, name: &str, _context: Tar) -> Result<()> {
+        let owned = name.to_owned();
+        self.call("build image", name, move |state| {
+            state.add_image(&owned, Labels::new(), Files::new());
+            Ok(())
+        })
+        .await
+    }
+    /// There is nowhere to pull from.
+    async fn pull(&self, name: &str) -> Result<()> {
+        let said = format!("manifest for {name} not found");
+        self.call("pull image", name, move |_| Err((Fault::NotFound, said))).await
+    }
+    async fn save(&self, name: &str, to: &mut (dyn Write + Send)) -> Result<u64> {
+        let owned = name.to_owned();
+        let there = self.call("save image", name, move |state| Ok(state.image(&owned).is_some())).await?;
+        let failed = |fault, said| RuntimeError { op: "save image", target: name.to_owned(), said, fault };
+        if !there {
+            return Err(failed(Fault::NotFound, format!("No such image: {name}")));
+        }
+        to.write_all(name.as_bytes()).map_err(|e| failed(Fault::Other, e.to_string()))?;
+        Ok(name.len() as u64)
+    }
     async fn remove_image(&self, name: &str) -> Result<()> {
         let owned = name.to_owned();
         self.call("remove image", name, move |state| {

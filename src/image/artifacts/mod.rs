@@ -1,0 +1,15 @@
+//! Kubernetes' files as they are released: where they are, in kinder's words, and how they come here, their checksums looked at.
+//!
+//! Nothing here knows what becomes of them.
+
+mod bring;
+mod locate;
+mod origin;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use bring::{Keep, bring};
+pub use locate::What;
+pub(crate) use locate::{BINARIES, locate};
+pub use origin::Origin;
