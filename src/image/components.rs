@@ -21,6 +21,8 @@ pub(crate) struct Parts {
     pub(crate) coredns: PathBuf,
     /// Folder with `crictl`.
     pub(crate) crictl: PathBuf,
+    /// Folder with `pause`.
+    pub(crate) pause: PathBuf,
 }
 
 /// The names that kubeadm wants, from `kubeadm config images list`.
@@ -77,8 +79,9 @@ pub(crate) fn all(parts: &Parts, names: &Names) -> Vec<Component> {
     list.push(plain("etcd", etcd.map(|name| binary(&parts.etcd, name)).collect()));
     let coredns = plain("coredns", vec![("coredns".into(), parts.coredns.join("coredns"))]);
     list.push(Component { entrypoint: vec!["/coredns".into()], ..coredns });
-    let pause = plain("pause", vec![("pause".into(), parts.rootfs.join("pause"))]);
-    list.push(Component { entrypoint: vec!["/pause".into(), "-P".into()], ..pause });
+    // arguments go behind the entry point: `-v` has to reach the program that knows it
+    let pause = plain("pause", vec![("pause".into(), parts.pause.join("pause")), ("catatonit".into(), parts.rootfs.join("pause"))]);
+    list.push(Component { entrypoint: vec!["/pause".into()], ..pause });
     list
 }
 

@@ -181,6 +181,16 @@ async fn certificates_are_copied_from_the_first_and_a_key_may_be_missing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_workers_kubelet_finds_the_cluster_without_the_authoritys_key() {
+    let rig = nodes().await;
+    let (_, events) = done(&rig, Action::SetupExternalCa, Options { dry_run: true, ..options() }).await;
+    let text = notes(&events);
+    let (_, after) = text.split_once("one-worker-1: run kubeadm init phase kubeconfig kubelet").unwrap_or_else(|| panic!("{text}"));
+    // kubeadm has written the worker's own address, where nobody answers
+    assert!(after.contains("set-cluster") && after.contains("/etc/kubernetes/kubelet.conf https://10.213.0.2:6443"), "{after}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_done_is_said_before_anything_is_tried() {
     let rig = nodes().await;
     for (action, options, says) in [
