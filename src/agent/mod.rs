@@ -4,6 +4,7 @@
 
 mod cgroup;
 mod client;
+mod cri;
 mod daemon;
 mod etcd_log;
 mod idle;

@@ -35,7 +35,7 @@ fn answers(call: &Call, tell: &impl Fn(&[String])) -> Vec<Said> {
         Call::Members { .. } => vec![Said::Members { members: Vec::new() }],
         // they look on until they are told to end, and there is nothing to see
         Call::Watch { .. } | Call::Meter { .. } | Call::Load { .. } | Call::Proxy | Call::Cancel { .. } => Vec::new(),
-        Call::Dial { .. }
+        Call::Cri { .. }
         | Call::DataHash { .. }
         | Call::Change { .. }
         | Call::Put { .. }

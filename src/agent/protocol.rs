@@ -32,10 +32,10 @@ pub enum Call {
         /// Variables added to the agent's own.
         env: BTreeMap<String, String>,
     },
-    /// Connects to a Unix socket and closes it again: [`Said::Done`] or [`Said::Failed`].
-    Dial {
-        /// Path of the socket.
-        unix: String,
+    /// Asks a container runtime for its version: [`Said::Done`] or [`Said::Failed`].
+    Cri {
+        /// Path of its Unix socket.
+        socket: String,
     },
     /// Asks an API server with the credentials of a kubeconfig in the node: [`Said::Answer`].
     Get {

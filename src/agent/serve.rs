@@ -15,7 +15,7 @@ use super::cgroup::Groups;
 use super::proc::Proc;
 use super::protocol::{Call, Reply, Request, Said};
 use super::proxy::{self, Script};
-use super::{daemon, kube, load, meter, run, watch};
+use super::{cri, daemon, kube, load, meter, run, watch};
 use crate::sys::clock::Stamp;
 
 /// Where kubeadm has etcd tell its metrics.
@@ -131,9 +131,9 @@ async fn carry_out(call: Call, answers: Answers, stop: CancellationToken, grace:
     let last = match call {
         Call::Hello => Said::Hello { version: env!("CARGO_PKG_VERSION").into(), now: Stamp::now() },
         Call::Run { argv, env } => run::run(&argv, &env, &answers, &stop, grace).await,
-        Call::Dial { unix } => match tokio::net::UnixStream::connect(&unix).await {
-            Ok(_) => Said::Done,
-            Err(e) => Said::Failed { why: format!("{unix}: {e}") },
+        Call::Cri { socket } => tokio::select! {
+            () = stop.cancelled() => Said::Failed { why: "cancelled".into() },
+            answer = cri::ready(&socket) => answer.map_or_else(|why| Said::Failed { why }, |()| Said::Done),
         },
         Call::Get { kubeconfig, server, path } => tokio::select! {
             () = stop.cancelled() => Said::Failed { why: "cancelled".into() },

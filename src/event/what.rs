@@ -329,11 +329,11 @@ pub enum Moment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
-    /// Making the network, the nodes and the load balancer, up to containerd's socket on each.
+    /// Making the network, the nodes and the load balancer, up until containerd's CRI answers on each.
     CreateNodes,
     /// One node: container made, files written, started.
     CreateNode,
-    /// From start to containerd's socket.
+    /// From start until containerd's CRI answers.
     Boot,
     /// `kubeadm init`.
     Init,

@@ -1,4 +1,4 @@
-//! A node from its plan to containerd's socket, and the connection to its agent.
+//! A node from its plan until containerd's CRI answers, and the connection to its agent.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -17,6 +17,15 @@ use super::{flags, path};
 use crate::agent::{self, Agent, AgentError, Call, EtcdAccess, Output, Said};
 use crate::runtime::{ContainerSpec, Runtime, RuntimeError, api};
 use crate::sys::wait::{Look, Patience, WaitError, wait};
+
+/// What gRPC says of a service that there is not: the CRI part of containerd has failed to load, as where the host has no inotify
+/// instance left (`fs.inotify.max_user_instances`).
+const NO_CRI: &str = "unknown service";
+
+/// Says why.
+const WHY_NO_CRI: &str =
+    "journalctl --no-pager -b -o cat -u containerd -n 1 -g 'failed to load plugin io.containerd.grpc.v1.cri' 2>/dev/null |
+sed -n 's/.*error=//p'";
 
 /// What a node is in its cluster; the words are kind's and kinder's role labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,7 +89,7 @@ pub struct NodePlan {
 /// How long a node may take to come up.
 #[derive(Clone, Debug)]
 pub struct BootLimits {
-    /// From start to containerd's socket.
+    /// From start until containerd's CRI answers.
     pub containerd: Duration,
     /// Gives up at once.
     pub stop: CancellationToken,
@@ -221,16 +230,23 @@ impl Node {
         Ok(Self { name, role, index, address, runtime: runtime.clone(), agent: watch::Sender::new(Arc::new(agent)) })
     }
 
-    /// Waits for containerd's socket.
+    /// Waits for containerd's CRI.
     ///
     /// # Errors
     /// [`NodeError::Boot`] with the container's last lines.
     pub(super) async fn until_containerd(&self, limits: &BootLimits) -> Result<(), NodeError> {
         let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
-        let up = wait(format!("containerd in {}", self.name), &patience, || async {
+        let up = wait(format!("containerd's CRI in {}", self.name), &patience, || async {
             match self.containerd(limits.containerd).await {
                 Ok(()) => Look::Done(()),
                 Err(e @ AgentError::Lost { .. }) => Look::Never(e.to_string()),
+                // all services are there before containerd listens
+                Err(e @ AgentError::Refused { .. }) if e.to_string().contains(NO_CRI) => {
+                    match self.script(WHY_NO_CRI, &[], limits.containerd).await {
+                        Ok(why) if !why.trim().is_empty() => Look::Never(why.trim().to_owned()),
+                        Ok(_) | Err(_) => Look::Never(e.to_string()),
+                    }
+                }
                 Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
             }
         });
@@ -273,12 +289,12 @@ impl Node {
         (self.role == Role::Etcd).then_some(path::ETCD_LOG)
     }
 
-    /// Does containerd answer?
+    /// Does containerd's CRI answer?
     ///
     /// # Errors
     /// Why not.
     pub async fn containerd(&self, limit: Duration) -> Result<(), AgentError> {
-        self.agent().ask(Call::Dial { unix: path::CONTAINERD.into() }, limit).await.map(drop)
+        self.agent().ask(Call::Cri { socket: path::CONTAINERD.into() }, limit).await.map(drop)
     }
 
     /// Connects to the agent anew, after the old connection has ended with its container.

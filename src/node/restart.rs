@@ -3,15 +3,7 @@
 use std::time::Duration;
 
 use super::boot::{BootLimits, Node, NodeError, Role};
-use crate::agent::AgentError;
 use crate::sys::wait::{Look, Patience, wait};
-
-/// Succeeds when the kubelet can use containerd, whose socket answers also where its CRI part has failed to load: seen where the
-/// host has no inotify instance left (`fs.inotify.max_user_instances`). Says why it never will.
-const CRI: &str = r#"crictl version >/dev/null 2>&1 && exit 0
-why=$(journalctl --no-pager -b -o cat -u containerd -n 1 -g 'failed to load plugin io.containerd.grpc.v1.cri' 2>/dev/null)
-case $why in *error=*) echo "$why" | sed 's/.*error=/never: /' ;; esac
-exit 1"#;
 
 impl Node {
     /// Ends the container, starts it again, and waits until containerd and the agent answer. With a `grace` it is asked to end
@@ -51,22 +43,12 @@ impl Node {
     /// # Errors
     /// As [`Node::restart`].
     pub async fn begin(&self, limits: &BootLimits) -> Result<(), NodeError> {
-        let patience = Patience { limit: limits.containerd, every: Duration::from_millis(50), stop: limits.stop.clone() };
         self.runtime.start(&self.name).await?;
         self.renew(limits.containerd).await?;
         if self.role == Role::Etcd {
             return Ok(());
         }
-        self.until_containerd(limits).await?;
-        let usable = wait(format!("containerd's CRI in {}", self.name), &patience, || async {
-            match self.script(CRI, &[], limits.containerd).await {
-                Ok(_) => Look::Done(()),
-                Err(AgentError::Refused { why, .. }) if why.starts_with("never: ") => Look::Never(why["never: ".len()..].to_owned()),
-                Err(e @ AgentError::Lost { .. }) => Look::Never(e.to_string()),
-                Err(e @ (AgentError::Refused { .. } | AgentError::Late { .. })) => Look::NotYet(e.to_string()),
-            }
-        });
-        usable.await.map_err(|wait| NodeError::Boot { wait, log: String::new() })
+        self.until_containerd(limits).await
     }
 
     /// Freezes all that runs in it.

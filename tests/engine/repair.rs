@@ -6,10 +6,14 @@ use joinder::sys::stop::Stop;
 use crate::support::{Ran, Rig, Script, plan};
 
 /// kubeadm of cp2 is killed when its member is there, at one call or another.
-fn killed(at: &str) -> String {
+fn killed(call: &str) -> String {
+    killed_at(call, "answer")
+}
+
+fn killed_at(call: &str, at: &str) -> String {
     format!(
         "{{name: join, join: {{nodes: cp2}}, expect: {{joins: {{cp2: {{fails: it was killed}}}}}},
-           faults: [{{id: killed, on: {{call: {at}, at: answer}}, do: {{kill: {{what: kubeadm, nodes: cp2}}}}}}]}}"
+           faults: [{{id: killed, on: {{call: {call}, at: {at}}}, do: {{kill: {{what: kubeadm, nodes: cp2}}}}}}]}}"
     )
 }
 
@@ -96,4 +100,45 @@ async fn the_learner_of_a_node_that_is_dead_is_taken_out_without_a_reset() {
     let text = "so nothing could be reset; its unnamed-learner 2 taken out of etcd by way of one-control-plane-1";
     assert!(ran.told().contains(text), "{}", ran.told());
     assert_eq!(resets(&ran), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_learner_that_has_started_is_taken_out_whether_the_reset_does_it_or_not() {
+    for (leaves, text) in [
+        (true, "its named-learner 2 taken out of etcd by way of one-control-plane-1"),
+        (false, "its named-learner went out of etcd with that"),
+    ] {
+        let rig = Rig::new();
+        if leaves {
+            rig.nodes.script("one-control-plane-2", Script::LeavesMember);
+        }
+        let repair = "{name: repair, repair: {}, expect: {members: {voters: 1, learners: 0}}}";
+        let ran = run(&rig, &[&killed_at("MemberPromote", "request"), repair, AGAIN]).await;
+        assert_eq!(ran.result.failed, None, "{}", ran.told());
+        assert!(ran.told().contains(text), "{}", ran.told());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_that_nobody_can_confirm_is_no_success() {
+    let rig = Rig::new();
+    let dead = "{name: dead, fault: {id: dead, do: {kill: {what: node, nodes: [cp1, cp2]}}}}";
+    let ran = run(&rig, &["{name: join, join: {}}", dead, "{name: reset, reset: {nodes: cp3}}"]).await;
+    assert_eq!(ran.result.failed.as_deref(), Some("reset"), "{}", ran.told());
+    let reason = ran.outcome("reset").reason().unwrap_or_default();
+    let why = "kubeadm reset on one-control-plane-3 has left maybe its etcd member: no other member answers with a quorum (one-control-plane-1, one-control-plane-2 asked)";
+    assert!(reason.starts_with(why), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_learner_without_a_name_that_a_reset_leaves_is_told() {
+    let rig = Rig::new();
+    rig.nodes.script("one-control-plane-2", Script::LeavesMember);
+    let ran = run(&rig, &[&killed("MemberAdd"), "{name: reset, reset: {nodes: cp2}}"]).await;
+    assert_eq!(ran.result.failed, None, "{}", ran.told());
+    assert!(
+        ran.told().contains("kubeadm reset on one-control-plane-2 has left its unnamed learner 2, as one-control-plane-1 says"),
+        "{}",
+        ran.told()
+    );
 }

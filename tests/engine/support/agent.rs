@@ -214,7 +214,7 @@ impl One {
             Call::Run { argv, .. } if argv[0] == "kubeadm" => self.kubeadm(&argv).await,
             Call::Run { argv, .. } if argv.len() > 3 && argv[0] == "sh" && argv[3] == "joinder" => self.script(&argv[2], &argv[4..]),
             Call::Run { argv, .. } => self.program(&argv).await,
-            Call::Dial { .. } | Call::Cancel { .. } | Call::Preload { .. } | Call::Put { .. } => Said::Done,
+            Call::Cri { .. } | Call::Cancel { .. } | Call::Preload { .. } | Call::Put { .. } => Said::Done,
             Call::Get { path, .. } => match self.nodes.cluster(&self.node, |k| k.get(&self.node, &path)) {
                 Ok((status, body)) => Said::Answer { status, body },
                 Err(why) => failed(why),
