@@ -131,6 +131,17 @@ mod tests {
     }
 
     #[test]
+    fn pause_gets_its_arguments_itself() {
+        let [rootfs, kubernetes, etcd_dir, coredns, crictl, pause] = ["r", "k", "e", "c", "t", "p"].map(PathBuf::from);
+        let parts = Parts { rootfs, kubernetes, etcd: etcd_dir, coredns, crictl, pause };
+        let all = all(&parts, &Names::read(LIST, &etcd("3.6.16")).expect("all there"));
+        let pause = all.iter().find(|component| component.name.contains("pause")).expect("there");
+        // an option in the entry point would stand before `-v`
+        assert_eq!(pause.entrypoint, ["/pause"]);
+        assert_eq!(pause.files, [("pause".into(), PathBuf::from("p/pause")), ("catatonit".into(), PathBuf::from("r/pause"))]);
+    }
+
+    #[test]
     fn a_list_without_an_image_is_an_error_that_names_it() {
         let error = Names::read("W1 some warning: x\nexample.com/kube-apiserver:v1\n", &etcd("3.6.16")).expect_err("too short");
         assert!(error.to_string().contains("kube-controller-manager"), "{error}");

@@ -279,6 +279,7 @@ mod tests {
         assert_eq!(plan.labels[label::ETCD], "3.6.16");
         assert_eq!(plan.labels[label::PLAN], plan.digest);
         let text = plan.to_string();
+        assert!(plan.stage("pause").is_some_and(|stage| text.contains(&stage.key[..12])), "{text}");
         assert!(text.contains("k8s.io/kubernetes v1.36.3 from Go modules, sums pinned") && text.contains("3.6.16-0"), "{text}");
     }
 

@@ -108,6 +108,11 @@ impl Nodes {
         self.lock().leaderless = true;
     }
 
+    /// This pod of the node's cluster is not Ready.
+    pub(crate) fn unready(&self, node: &str, pod: &str) {
+        self.cluster(node, |k| k.unready(pod));
+    }
+
     /// The data of this node's member is not the others'.
     pub(crate) fn other_data(&self, node: &str) {
         self.lock().hashes.insert(node.to_owned(), 0xbad);
@@ -477,7 +482,10 @@ impl One {
         let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
         let part = if script.contains("systemctl") { "kubelet".to_owned() } else { arg(0) };
         let say = |text: String| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text, more: false });
-        if script.contains("delete node") {
+        if script.contains("can-i") {
+            say("yes".into());
+            say("yes".into());
+        } else if script.contains("delete node") {
             self.nodes.cluster(&self.node, |k| k.unregister(&arg(2)));
         } else if script.contains("readlink") {
             say(arg(0));
