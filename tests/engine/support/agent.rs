@@ -536,6 +536,7 @@ impl One {
                 ("init", _) => self.init(script.as_ref()).await,
                 ("reset", _) => self.reset(script.as_ref()).await,
                 ("join", "phase") => self.join(script.as_ref(), [false, true, false]).await,
+                ("upgrade", _) => 0,
                 _ => {
                     self.join(script.as_ref(), [!skipped.contains("preflight"), skipped.is_empty(), !skipped.contains("kubelet-wait")])
                         .await
