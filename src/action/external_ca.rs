@@ -9,6 +9,11 @@ use crate::node::{Node, Role, path};
 use crate::step;
 
 const LIMIT: Duration = Duration::from_secs(30);
+/// kubeadm takes the node that it runs on for a control plane (from 1.35 on always, before it by a feature gate) and writes that node's
+/// own address into the kubelet's kubeconfig. On a worker nobody answers there.
+const SERVER: &str = r#"name=$(kubectl --kubeconfig "$1" config view -o 'jsonpath={.clusters[0].name}')
+kubectl --kubeconfig "$1" config set-cluster "$name" --server="$2" 2>&1"#;
+const KUBELET: &str = "/etc/kubernetes/kubelet.conf";
 /// Only the first control plane has one.
 const SUPER_ADMIN: &str = "/etc/kubernetes/super-admin.conf";
 
@@ -30,6 +35,7 @@ pub(super) async fn setup(ground: &Ground) -> Result<(), ActionError> {
             Role::Worker => {
                 certs::pair(ground, node).await?;
                 phase(ground, node, "kubeconfig kubelet").await?;
+                ground.script(node, SERVER, &[KUBELET, &format!("https://{}", ground.cluster.endpoint)], LIMIT).await?;
             }
             Role::Etcd => {}
         }

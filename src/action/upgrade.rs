@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::error::ActionError;
 use super::ground::Ground;
-use super::settle::{COMPONENTS, pod};
+use super::settle::{COMPONENTS, pod, settled};
 use crate::node::{Node, Role, path};
 use crate::step;
 use crate::sys::wait::{Look, wait};
@@ -54,6 +54,10 @@ pub(super) async fn upgrade(ground: &Ground) -> Result<(), ActionError> {
         ground.script(node, KUBELET, &[], LIMIT).await?;
         node.write(path::VERSION, 0o644, format!("{version}\n").as_bytes()).await?;
         kubelet(ground, node, &version).await?;
+    }
+    // a kubelet that has begun anew takes pods for not Ready until it has asked each of them
+    for node in &nodes {
+        settled(ground, node).await?;
     }
     Ok(())
 }

@@ -174,13 +174,15 @@ async fn parts(plan: &ImagePlan, cache: &Cache, stop: &Stop, say: &Say<'_>) -> R
             let made = go_stage(known(plan, component.name())?, cache, (component, version), &part, say).await;
             folders.push(made.inspect_err(|_| part.soft.cancel())?);
         }
+        let pause = pause_stage(plan, cache, &part, say).await;
+        folders.push(pause.inspect_err(|_| part.soft.cancel())?);
         Ok(folders)
     };
     match tokio::join!(base, tools) {
         (Ok(rootfs), Ok(folders)) => {
-            let [kubernetes, etcd, coredns, crictl] = <[PathBuf; 4]>::try_from(folders)
-                .map_err(|f| ImageError::Unexpected { op: "collect the binaries", why: format!("{} folders of 4", f.len()) })?;
-            Ok(Parts { rootfs, kubernetes, etcd, coredns, crictl })
+            let [kubernetes, etcd, coredns, crictl, pause] = <[PathBuf; 5]>::try_from(folders)
+                .map_err(|f| ImageError::Unexpected { op: "collect the binaries", why: format!("{} folders of 5", f.len()) })?;
+            Ok(Parts { rootfs, kubernetes, etcd, coredns, crictl, pause })
         }
         (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
         // what failed first counts, not the stop that it caused on the other side
@@ -198,6 +200,13 @@ async fn rootfs_stage(plan: &ImagePlan, cache: &Cache, stop: &Stop, say: &Say<'_
     let mirror = plan.mirror.clone().unwrap_or_default();
     let make = |dir: PathBuf| async move { rootfs::make(plan.debian, &plan.arch, &mirror, &dir, stop).await };
     cache.stage(stage.name, &stage.key, stop, say, make).await
+}
+
+/// The folder with the program of the pause image.
+async fn pause_stage(plan: &ImagePlan, cache: &Cache, stop: &Stop, say: &Say<'_>) -> Result<PathBuf, ImageError> {
+    let stage = known(plan, "pause")?;
+    let make = |dir: PathBuf| async move { golang::pause(&dir, stop).await };
+    Ok(cache.stage(stage.name, &stage.key, stop, say, make).await?.join("bin"))
 }
 
 /// The folder with a component's binaries.

@@ -21,6 +21,8 @@ pub(crate) struct Parts {
     pub(crate) coredns: PathBuf,
     /// Folder with `crictl`.
     pub(crate) crictl: PathBuf,
+    /// Folder with `pause`.
+    pub(crate) pause: PathBuf,
 }
 
 /// The names that kubeadm wants, from `kubeadm config images list`.
@@ -77,8 +79,9 @@ pub(crate) fn all(parts: &Parts, names: &Names) -> Vec<Component> {
     list.push(plain("etcd", etcd.map(|name| binary(&parts.etcd, name)).collect()));
     let coredns = plain("coredns", vec![("coredns".into(), parts.coredns.join("coredns"))]);
     list.push(Component { entrypoint: vec!["/coredns".into()], ..coredns });
-    let pause = plain("pause", vec![("pause".into(), parts.rootfs.join("pause"))]);
-    list.push(Component { entrypoint: vec!["/pause".into(), "-P".into()], ..pause });
+    // arguments go behind the entry point: `-v` has to reach the program that knows it
+    let pause = plain("pause", vec![("pause".into(), parts.pause.join("pause")), ("catatonit".into(), parts.rootfs.join("pause"))]);
+    list.push(Component { entrypoint: vec!["/pause".into()], ..pause });
     list
 }
 
@@ -125,6 +128,17 @@ mod tests {
         assert_eq!(names.of("etcd"), "example.com/etcd:3.6.16-0");
         assert_eq!(names.of("coredns"), "example.com/coredns/coredns:v1.14.2");
         assert_eq!(names.of("kube-proxy"), "example.com/kube-proxy:v1.36.3");
+    }
+
+    #[test]
+    fn pause_gets_its_arguments_itself() {
+        let [rootfs, kubernetes, etcd_dir, coredns, crictl, pause] = ["r", "k", "e", "c", "t", "p"].map(PathBuf::from);
+        let parts = Parts { rootfs, kubernetes, etcd: etcd_dir, coredns, crictl, pause };
+        let all = all(&parts, &Names::read(LIST, &etcd("3.6.16")).expect("all there"));
+        let pause = all.iter().find(|component| component.name.contains("pause")).expect("there");
+        // an option in the entry point would stand before `-v`
+        assert_eq!(pause.entrypoint, ["/pause"]);
+        assert_eq!(pause.files, [("pause".into(), PathBuf::from("p/pause")), ("catatonit".into(), PathBuf::from("r/pause"))]);
     }
 
     #[test]

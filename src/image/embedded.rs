@@ -24,6 +24,9 @@ pub(crate) const CONTAINERD: &str = include_str!("../../images/node/containerd.t
 pub(crate) const IMPORT: &str = include_str!("../../images/node/import.toml");
 /// The load balancer's configuration until it gets a real one.
 pub(crate) const HAPROXY: &str = include_str!("../../images/load-balancer/haproxy.cfg");
+/// The program of the pause image: file and contents.
+pub(crate) const PAUSE: [(&str, &str); 2] =
+    [("go.mod", include_str!("../../images/pause/go.mod")), ("main.go", include_str!("../../images/pause/main.go"))];
 /// What `go.mod` files are made from.
 pub(crate) const GO_MOD: &str = include_str!("../../images/go.mod.in");
 

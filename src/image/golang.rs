@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::command::{Task, run};
-use super::embedded::pinned;
+use super::embedded::{PAUSE, pinned};
 use super::error::ImageError;
 use super::gomod::{Component, Upstream, text};
 use super::version::Version;
@@ -36,36 +36,23 @@ struct Info {
 
 /// Builds a component at a version into `dir/bin`, with its module in `dir`.
 pub(crate) async fn make(component: Component, version: &Version, dir: &Path, stop: &Stop) -> Result<(), ImageError> {
-    // a killed Go leaves its temporary files: here they go with the unfinished stage
-    let scratch = dir.join("tmp");
-    std::fs::create_dir(&scratch).map_err(ImageError::io("make the folder", &scratch))?;
     let download = fetch(component, version, dir, stop).await?;
     let toolchain = toolchain(&download.dir, dir, stop).await?;
-    let write = |name: &str, text: &str| {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(ImageError::io("write", &path))
-    };
     if let Some((go_mod, go_sum)) = pinned(component.name(), &version.tagged())? {
-        write("go.mod", &go_mod)?;
-        write("go.sum", &go_sum)?;
+        write(dir, "go.mod", &go_mod)?;
+        write(dir, "go.sum", &go_sum)?;
     } else {
-        write("go.mod", &text(component, version, &Upstream::read(&read(&download.go_mod)?)))?;
+        write(dir, "go.mod", &text(component, version, &Upstream::read(&read(&download.go_mod)?)))?;
         let op = format!("find the modules that {} {version} needs", component.name());
         let mut tidy = go(op, dir, "mod", &["mod", "tidy"]);
         tidy.env.extend(toolchain.clone());
         run(&tidy, stop).await?;
     }
     let info: Info = serde_json::from_str(&read(&download.info)?).unwrap_or_default();
-    write(DATE_FILE, &info.time)?;
+    write(dir, DATE_FILE, &info.time)?;
     let flags = component.linker_flags(version, &info.time);
-    let packages = component.commands().iter().map(|(package, _)| *package);
-    // No -trimpath and no other flag that reaches the compiler: Go's own build cache then serves later builds.
-    let args: Vec<&str> = ["build", "-o", "bin/", "-ldflags", &flags].into_iter().chain(packages).collect();
-    let mut task = go(format!("build {} {version}", component.name()), dir, "readonly", &args);
-    task.env.push(("GOTMPDIR", scratch.display().to_string()));
-    task.env.extend(toolchain);
-    run(&task, stop).await?;
-    std::fs::remove_dir_all(&scratch).map_err(ImageError::io("remove", &scratch))?;
+    let packages: Vec<&str> = component.commands().iter().map(|(package, _)| *package).collect();
+    build(format!("build {} {version}", component.name()), dir, &flags, &packages, toolchain, stop).await?;
     for (package, name) in component.commands() {
         // Go names a binary by the last part of its package that is not a version: etcd's is `server`
         let built = package.rsplit('/').find(|part| *part != "v3").unwrap_or(name);
@@ -77,10 +64,45 @@ pub(crate) async fn make(component: Component, version: &Version, dir: &Path, st
     Ok(())
 }
 
+/// Builds the program of the pause image into `dir/bin`: a source of joinder's own, and no module beside it.
+pub(crate) async fn pause(dir: &Path, stop: &Stop) -> Result<(), ImageError> {
+    for (name, text) in PAUSE {
+        write(dir, name, text)?;
+    }
+    build("build pause".into(), dir, "-s -w", &["."], None, stop).await
+}
+
+async fn build(
+    op: String,
+    dir: &Path,
+    flags: &str,
+    packages: &[&str],
+    toolchain: Option<Toolchain>,
+    stop: &Stop,
+) -> Result<(), ImageError> {
+    // a killed Go leaves its temporary files: here they go with the unfinished stage
+    let scratch = dir.join("tmp");
+    std::fs::create_dir(&scratch).map_err(ImageError::io("make the folder", &scratch))?;
+    // No -trimpath and no other flag that reaches the compiler: Go's own build cache then serves later builds.
+    let mut task = go(op, dir, "readonly", &[&["build", "-o", "bin/", "-ldflags", flags], packages].concat());
+    task.env.push(("GOTMPDIR", scratch.display().to_string()));
+    task.env.extend(toolchain);
+    run(&task, stop).await?;
+    std::fs::remove_dir_all(&scratch).map_err(ImageError::io("remove", &scratch))
+}
+
+fn write(dir: &Path, name: &str, text: &str) -> Result<(), ImageError> {
+    let path = dir.join(name);
+    std::fs::write(&path, text).map_err(ImageError::io("write", &path))
+}
+
+/// Go's variable for another Go than the machine's.
+type Toolchain = (&'static str, String);
+
 /// The Go that a release names in its `.go-version`, where the machine's is of another minor version. Go changes under what was written
 /// for an earlier one: since 1.26 `net/url` refuses an IPv4 address in brackets, and with it kubeadm 1.34.0 refuses each cluster
 /// in preflight (`HTTPProxyCIDR`).
-async fn toolchain(source: &Path, dir: &Path, stop: &Stop) -> Result<Option<(&'static str, String)>, ImageError> {
+async fn toolchain(source: &Path, dir: &Path, stop: &Stop) -> Result<Option<Toolchain>, ImageError> {
     let Ok(named) = std::fs::read_to_string(source.join(".go-version")) else { return Ok(None) };
     let ours = run(&go("ask Go for its version".into(), dir, "mod", &["env", "GOVERSION"]), stop).await?;
     Ok(other_minor(named.trim(), ours.trim()).then(|| ("GOTOOLCHAIN", format!("go{}", named.trim()))))

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::default_versions::{COREDNS, COREDNS_FOR, CRICTL, DEBIAN, ETCD, KUBERNETES, LOAD_BALANCER, NODE, NODE_NAME};
 use super::dir::{self, Found};
-use super::embedded::{CONTAINERD, GO_MOD, HAPROXY, IMPORT, NODE_FILES, pinned};
+use super::embedded::{CONTAINERD, GO_MOD, HAPROXY, IMPORT, NODE_FILES, PAUSE, pinned};
 use super::error::ImageError;
 use super::gomod::Component;
 use super::request::{EtcdSource, ImageRequest, Source};
@@ -45,7 +45,7 @@ pub struct ImagePlan {
     pub tag: String,
     /// The architecture in Go's words.
     pub arch: String,
-    /// `rootfs`, `kubernetes`, `etcd`, `coredns`, `crictl`.
+    /// `rootfs`, `kubernetes`, `etcd`, `coredns`, `crictl`, `pause`.
     pub stages: Vec<Stage>,
     /// SHA-256 over everything in the node image; its [`label::PLAN`].
     pub digest: String,
@@ -93,6 +93,7 @@ impl ImagePlan {
         let coredns = coredns_for(&kubernetes)?;
         stages.push(go_stage(Component::CoreDns, &coredns, &arch)?);
         stages.push(go_stage(Component::Crictl, &crictl, &arch)?);
+        stages.push(pause_stage(&arch));
         let usual = format!("{NODE_NAME}:v{}-etcd{}", kubernetes.in_image_tag(), etcd.in_image_tag());
         let tag = request.tag.as_deref().map_or(Ok(usual), full_name)?;
         let digest = node_digest(&stages, &kubernetes, &etcd);
@@ -131,6 +132,16 @@ fn rootfs_stage(arch: &str) -> Stage {
         name: "rootfs",
         key: key(&["rootfs", &rootfs::inputs(), DEBIAN, arch]),
         what: format!("Debian {DEBIAN} by debootstrap with {} packages beyond the minimum", rootfs::PACKAGES.len()),
+        taken: None,
+    }
+}
+
+fn pause_stage(arch: &str) -> Stage {
+    let sources = PAUSE.iter().flat_map(|(name, text)| [*name, *text]);
+    Stage {
+        name: "pause",
+        key: key(&["pause", arch].into_iter().chain(sources).collect::<Vec<_>>()),
+        what: "joinder's own, before Debian's catatonit".into(),
         taken: None,
     }
 }
@@ -224,7 +235,7 @@ impl fmt::Display for ImagePlan {
         }
         writeln!(f, "  {:<24} {}-0", "etcd", self.etcd)?;
         writeln!(f, "  {:<24} {} under kubeadm's tag", "coredns", self.coredns.tagged())?;
-        writeln!(f, "  {:<24} Debian's catatonit under kubeadm's tag", "pause")?;
+        writeln!(f, "  {:<24} joinder's, with Debian's catatonit, under kubeadm's tag", "pause")?;
         writeln!(f, "labels")?;
         for (name, value) in &self.labels {
             writeln!(f, "  {name}={value}")?;
@@ -269,6 +280,7 @@ mod tests {
         assert_eq!(plan.labels[label::ETCD], "3.6.16");
         assert_eq!(plan.labels[label::PLAN], plan.digest);
         let text = plan.to_string();
+        assert!(plan.stage("pause").is_some_and(|stage| text.contains(&stage.key[..12])), "{text}");
         assert!(text.contains("k8s.io/kubernetes v1.36.3 from Go modules, sums pinned") && text.contains("3.6.16-0"), "{text}");
     }
 

@@ -1,7 +1,7 @@
 //! The root file system by debootstrap, and what other images take out of it.
 //!
 //! The finished stage holds `base.tar` (the node image's lowest layer) with its digest in `base.diff`, the trees
-//! `kube-proxy/` and `load-balancer/`, the program `pause`, and `versions`, a line `PACKAGE VERSION` each.
+//! `kube-proxy/` and `load-balancer/`, catatonit as `pause`, and `versions`, a line `PACKAGE VERSION` each.
 
 use std::io;
 use std::os::unix::fs::symlink;

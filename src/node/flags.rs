@@ -12,6 +12,8 @@ pub const CAPABILITIES: &[&str] = &[
     "NET_ADMIN",
     // reading /dev/kmsg, without which the kubelet exits
     "SYSLOG",
+    // runc joins the namespaces of a pod by its first process: without it root may not, where that runs as another user
+    "SYS_PTRACE",
 ];
 
 /// Sets what systemd, containerd and a kubelet need of their container.

@@ -230,6 +230,32 @@ async fn certificates_are_copied_from_the_first_and_a_key_may_be_missing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_upgrade_ends_when_each_node_is_whole_again() {
+    let rig = nodes().await;
+    done(&rig, Action::KubeadmInit, options()).await.0.expect("it works");
+    done(&rig, Action::KubeadmJoin, options()).await.0.expect("it works");
+    let patient = || Options { wait: Duration::from_secs(30), ..options() };
+    let (upgraded, events) = done(&rig, Action::KubeadmUpgrade, patient()).await;
+    upgraded.unwrap_or_else(|e| panic!("{e}\n{}", notes(&events)));
+    assert!(notes(&events).contains("one-control-plane-3 is Ready, and a voter of etcd"), "{}", notes(&events));
+    // its kubelet has told its version, and its pod is not Ready any more
+    rig.nodes.unready("one-control-plane-1", "kube-apiserver-one-control-plane-2");
+    let (upgraded, _) = done(&rig, Action::KubeadmUpgrade, patient()).await;
+    let why = upgraded.expect_err("it is not whole").to_string();
+    assert!(why.contains("one-control-plane-2 in cluster one") && why.contains("kube-apiserver: its pod is not Ready"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workers_kubelet_finds_the_cluster_without_the_authoritys_key() {
+    let rig = nodes().await;
+    let (_, events) = done(&rig, Action::SetupExternalCa, Options { dry_run: true, ..options() }).await;
+    let text = notes(&events);
+    let (_, after) = text.split_once("one-worker-1: run kubeadm init phase kubeconfig kubelet").unwrap_or_else(|| panic!("{text}"));
+    // kubeadm has written the worker's own address, where nobody answers
+    assert!(after.contains("set-cluster") && after.contains("/etc/kubernetes/kubelet.conf https://10.213.0.2:6443"), "{after}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_done_is_said_before_anything_is_tried() {
     let rig = nodes().await;
     for (action, options, says) in [

@@ -9,5 +9,6 @@ mod language;
 mod migrate;
 mod name;
 mod runs;
+mod shapes;
 mod stops;
 mod support;

@@ -42,6 +42,7 @@ const NUMBERS: &[(&str, u8)] = &[
     ("NET_ADMIN", 12),
     ("NET_RAW", 13),
     ("SYS_CHROOT", 18),
+    ("SYS_PTRACE", 19),
     ("SYS_ADMIN", 21),
     ("MKNOD", 27),
     ("AUDIT_WRITE", 29),

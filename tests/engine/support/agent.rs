@@ -110,6 +110,11 @@ impl Nodes {
         self.lock().leaderless = true;
     }
 
+    /// This pod of the node's cluster is not Ready.
+    pub(crate) fn unready(&self, node: &str, pod: &str) {
+        self.cluster(node, |k| k.unready(pod));
+    }
+
     /// The data of this node's member is not the others'.
     pub(crate) fn other_data(&self, node: &str) {
         self.lock().hashes.insert(node.to_owned(), 0xbad);
@@ -497,7 +502,10 @@ impl One {
         let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
         let part = if script.contains("systemctl") { "kubelet".to_owned() } else { arg(0) };
         let say = |text: String| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text, more: false });
-        if script.contains("delete node") {
+        if script.contains("can-i") {
+            say("yes".into());
+            say("yes".into());
+        } else if script.contains("delete node") {
             self.nodes.cluster(&self.node, |k| k.unregister(&arg(2)));
         } else if script.contains("readlink") {
             say(arg(0));
@@ -548,6 +556,7 @@ impl One {
                 ("init", _) => self.init(script.as_ref()).await,
                 ("reset", _) => self.reset(script.as_ref()).await,
                 ("join", "phase") => self.join(script.as_ref(), [false, true, false]).await,
+                ("upgrade", _) => 0,
                 _ => {
                     self.join(script.as_ref(), [!skipped.contains("preflight"), skipped.is_empty(), !skipped.contains("kubelet-wait")])
                         .await

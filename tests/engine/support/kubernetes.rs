@@ -24,6 +24,8 @@ pub(super) struct Kubernetes {
     ids: u64,
     /// What etcd keeps.
     store: Store,
+    /// Pods that are not Ready.
+    unready: BTreeSet<String>,
 }
 
 impl Kubernetes {
@@ -146,7 +148,12 @@ impl Kubernetes {
         self.nodes.insert(node.to_owned());
     }
 
-    /// What the API server of `node` answers.
+    /// This pod is not Ready.
+    pub(super) fn unready(&mut self, pod: &str) {
+        self.unready.insert(pod.to_owned());
+    }
+
+    /// What the API server of `node` answers. Pods and kubelets are of a version that nodes are upgraded to.
     pub(super) fn get(&self, node: &str, path: &str) -> Result<(u16, String), String> {
         if !self.apis.contains(node) {
             return Err("connection refused".into());
@@ -155,6 +162,18 @@ impl Kubernetes {
         match path {
             "/readyz" => Ok((200, "ok".into())),
             "/api/v1/nodes" => Ok((200, json!({"items": self.nodes.iter().map(ready).collect::<Vec<_>>()}).to_string())),
+            _ if path.starts_with("/api/v1/nodes/") => {
+                Ok((200, json!({"status": {"nodeInfo": {"kubeletVersion": "v1.37.2"}}}).to_string()))
+            }
+            _ if path.starts_with("/api/v1/namespaces/kube-system/pods/") => {
+                let pod = path.rsplit('/').next().unwrap_or_default();
+                let ready = if self.unready.contains(pod) { "False" } else { "True" };
+                let status = json!({
+                    "conditions": [{"type": "Ready", "status": ready}],
+                    "containerStatuses": [{"image": "example.com/kube:v1.37.2"}],
+                });
+                Ok((200, json!({"status": status}).to_string()))
+            }
             _ => Ok((404, "not found".into())),
         }
     }

@@ -1,0 +1,3 @@
+module joinder/images/pause
+
+go 1.24

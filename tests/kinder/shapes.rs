@@ -1,0 +1,52 @@
+//! workflows/kinder: what their scripts demand can fail.
+
+use std::fs;
+use std::path::Path;
+
+/// Why a line of a script cannot fail where it should, or fails where it should not.
+fn weak(line: &str) -> Option<&'static str> {
+    if line.starts_with("! ") {
+        return Some("`set -e` does not end a script for a command with `!`");
+    }
+    // awk has it too
+    let shell: String = line.split('\'').step_by(2).collect();
+    if shell.contains(" && ") && !shell.contains(" || ") && !shell.starts_with("if ") {
+        return Some("`set -e` does not end a script for what is before `&&`");
+    }
+    line.contains("| grep -q").then_some("with `pipefail` whoever writes to `grep -q` may fail, as it ends at the first match")
+}
+
+#[test]
+fn what_a_shapes_script_demands_can_fail() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("workflows/kinder");
+    let (mut wrong, mut scripts) = (Vec::new(), 0);
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let (name, text) = (path.display(), fs::read_to_string(&path).expect("UTF-8"));
+        let mut lines = text.lines().enumerate();
+        while let Some((at, line)) = lines.next() {
+            if let Some(why) = weak(line.trim()) {
+                wrong.push(format!("{name}:{}: {why}: {line}", at + 1));
+            }
+            if line == "  - |" {
+                scripts += 1;
+                let (at, first) = lines.next().expect("a script");
+                if first.trim() != "set -euo pipefail" {
+                    wrong.push(format!("{name}:{}: a script that does not end at a failure", at + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(scripts > 15, "{scripts}");
+}
+
+#[test]
+fn a_weak_line_is_seen() {
+    for line in ["! docker exec x test -e y", "a && ! b", "a | grep -q b"] {
+        assert!(weak(line).is_some(), "{line}");
+    }
+    for line in ["docker exec x test ! -e y", "a && b || { echo no; exit 1; }", "grep -q b <<<\"$a\""] {
+        assert_eq!(weak(line), None, "{line}");
+    }
+}
