@@ -50,3 +50,15 @@ fn a_weak_line_is_seen() {
         assert_eq!(weak(line), None, "{line}");
     }
 }
+
+#[test]
+fn every_shape_is_in_the_docs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = fs::read_to_string(root.join("docs/kinder.md")).expect("there");
+    for entry in fs::read_dir(root.join("workflows/kinder")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // what others import is no shape
+        assert!(name.ends_with("-tasks") || docs.contains(&format!("| `{name}` |")), "{name} is not in docs/kinder.md");
+    }
+}
