@@ -387,6 +387,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_judged_behind_its_tasks_end_counts() {
+        let mut script = Script::new();
+        script.case_of(&[("dead", 60)]);
+        script.starts(1, "dead");
+        script.ends(1, "dead", Outcome::Passed, false);
+        script.judges(1, "dead", judged("fault dead", Verdict::Fail, "it could not be undone", &[]));
+        assert!(results(&script).contains(&("task-01-dead / fault dead".to_owned(), "failure".to_owned())), "{:?}", results(&script));
+    }
+
+    #[test]
     fn a_run_without_a_case_has_a_file_too() {
         let text = String::from_utf8(without_case(4, Duration::from_secs(1)).expect("written")).expect("UTF-8");
         assert_eq!(read(&text), [("joinder".to_owned(), "error".to_owned())]);

@@ -332,7 +332,7 @@ impl Case {
                 let seen = Seen { judgement: judgement.clone(), shown: self.samples.shown(judgement), began };
                 match (index, task.as_str()) {
                     (0, INVARIANTS) => self.invariants.push(seen),
-                    _ => self.task(*index, task).verdicts.push(seen),
+                    _ => self.task(*index, task).judged(seen),
                 }
             }
             Event::CaseFinished { failed, undecided, left, took, .. } => {
@@ -440,6 +440,14 @@ impl Task {
             Outcome::TimedOut { limit } => Some(format!("not done at its limit of {}", human(*limit))),
             Outcome::Passed | Outcome::Stopped | Outcome::Skipped { .. } => None,
         }
+    }
+
+    /// What is judged behind a task's end, as a fault that lasted until the run's, counts whatever the task may do.
+    fn judged(&mut self, seen: Seen) {
+        if let State::Ended { counts, .. } = &mut self.state {
+            *counts |= seen.judgement.verdict == Verdict::Fail;
+        }
+        self.verdicts.push(seen);
     }
 
     /// Is a failed verdict of it without weight?
