@@ -1,7 +1,7 @@
 //! Does the container runtime answer? containerd listens on its socket a while before its CRI is up, and kubeadm that comes between
 //! fails in preflight with "server is not initialized yet".
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use h2::{Error, RecvStream, client};
 use hyper::{HeaderMap, Method, Request};
 use tokio::net::UnixStream;
@@ -32,9 +32,7 @@ async fn ask(sender: client::SendRequest<Bytes>) -> Result<Result<(), String>, E
         .body(())
         .map_err(|_| Error::from(h2::Reason::INTERNAL_ERROR))?;
     let (response, mut body) = sender.ready().await?.send_request(request, false)?;
-    let mut frame = BytesMut::new();
-    frame.put_slice(&EMPTY);
-    body.send_data(frame.freeze(), true)?;
+    body.send_data(Bytes::from_static(&EMPTY), true)?;
     let response = response.await?;
     // a refusal comes as headers alone
     if let Some(status) = status(response.headers()) {
