@@ -43,7 +43,7 @@ async fn files(ground: &Ground, nodes: &[Arc<Node>], files: &[(&str, u32)]) -> R
     let first = ground.cluster.first();
     for (file, mode) in files {
         let at = format!("{}/{file}", path::PKI);
-        match ground.read_if_there(first, &at).await? {
+        match first.read_if_there(&at).await? {
             Some(bytes) => {
                 for node in nodes {
                     node.write(&at, *mode, &bytes).await?;

@@ -13,8 +13,8 @@ use crate::event::{Bus, Event};
 use crate::fault::Faults;
 use crate::kubeadm::wishes::Wishes;
 use crate::node::{Node, Overrides, Pretend, Role, path};
+use crate::runtime::Runtime;
 use crate::runtime::label::{self, Lifetime};
-use crate::runtime::{Fault, Runtime};
 use crate::spec::{Discovery, Order};
 use crate::step::World;
 use crate::sys::random;
@@ -239,15 +239,6 @@ impl Ground {
         tokio::select! {
             said = node.said_by(&argv, limit) => Ok(said?),
             () = self.stop.soft.cancelled() => Err(ActionError::Stopped),
-        }
-    }
-
-    /// Reads a file that may not be there.
-    pub(super) async fn read_if_there(&self, node: &Node, path: &str) -> Result<Option<Vec<u8>>, ActionError> {
-        match node.read(path).await {
-            Ok(bytes) => Ok(Some(bytes.into())),
-            Err(crate::node::NodeError::Engine(e)) if e.is(Fault::NotFound) => Ok(None),
-            Err(e) => Err(e.into()),
         }
     }
 

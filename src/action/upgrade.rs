@@ -36,7 +36,7 @@ pub(super) async fn upgrade(ground: &Ground) -> Result<(), ActionError> {
     let version = wanted(ground)?;
     let nodes = ground.meant()?;
     for node in &nodes {
-        check(ground, node, &version).await?;
+        check(node, &version).await?;
     }
     let dir = format!("{}/{version}", path::UPGRADE);
     ground.patches(&nodes).await?;
@@ -75,9 +75,9 @@ fn wanted(ground: &Ground) -> Result<String, ActionError> {
 }
 
 /// Nothing is begun that one of the nodes could not go through with.
-async fn check(ground: &Ground, node: &Node, version: &str) -> Result<(), ActionError> {
+async fn check(node: &Node, version: &str) -> Result<(), ActionError> {
     let file = format!("{}/version", path::UPGRADE);
-    let there = ground.read_if_there(node, &file).await?.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+    let there = node.read_if_there(&file).await?.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
     match there {
         Some(there) if there == version => Ok(()),
         Some(there) => Err(ActionError::Not(format!("{}:{file} says {there}, and not {version}", node.name))),

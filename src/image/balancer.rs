@@ -3,14 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use super::archive::{Config, PATH};
 use super::build::Job;
 use super::default_versions::{LOAD_BALANCER, LOAD_BALANCER_CONFIG, LOAD_BALANCER_NAME};
 use super::embedded::HAPROXY;
 use super::error::ImageError;
-use super::layer::{LayerWriter, Packing};
 use super::node;
-use super::rootfs::{blocking, package_version};
+use super::parts::archive::{Config, PATH};
+use super::parts::layer::{LayerWriter, Packing};
+use super::parts::rootfs::{blocking, package_version};
 use crate::runtime::label::{self, Labels};
 use crate::sys::clock::Stamp;
 

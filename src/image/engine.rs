@@ -4,10 +4,10 @@ use std::path::Path;
 
 use futures_util::StreamExt;
 
-use super::archive::{self, Config};
 use super::error::ImageError;
-use super::layer::Layer;
-use super::rootfs::blocking;
+use super::parts::archive::{self, Config};
+use super::parts::layer::Layer;
+use super::parts::rootfs::blocking;
 use crate::runtime::label::{self, Labels, Lifetime, OWNER, ROLE};
 use crate::runtime::{Runtime, RuntimeError};
 use crate::sys::owner::Owner;

@@ -2,42 +2,31 @@
 //!
 //! Nothing here starts a cluster or knows how nodes are wired.
 
-mod archive;
 mod artifacts;
 mod balancer;
 pub mod build;
 mod cache;
-mod closure;
 mod command;
-mod components;
-mod debian;
 pub mod default_versions;
-mod dir;
 mod embedded;
 mod engine;
 pub mod error;
 mod etcd;
 pub mod find;
-mod golang;
-mod gomod;
 mod host;
-mod http;
-mod layer;
 mod node;
+mod parts;
 pub mod plan;
-mod release;
 mod request;
-mod rootfs;
-mod store;
+mod source;
 mod variant;
 pub mod version;
 
-pub use artifacts::{Origin, What};
+pub use artifacts::{Origin, What, version_of_label};
 pub use build::{Built, Progress, build};
 pub use error::ImageError;
 pub use etcd::{EtcdPlan, build_etcd};
 pub(crate) use host::{arch, executable};
 pub use plan::ImagePlan;
-pub use release::version_of_label;
 pub use request::{EtcdSource, ImageRequest, Source};
 pub use variant::{CopiedPath, Variant, VariantRequest, build_variant, get_artifacts};

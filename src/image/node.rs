@@ -3,16 +3,17 @@
 use std::io;
 use std::path::Path;
 
-use super::archive::{Config, PATH};
 use super::build::Job;
-use super::components::{self, Names, Parts};
+use super::command;
 use super::embedded::{CONTAINERD, NODE_FILES};
 use super::engine::{self, Litter};
 use super::error::ImageError;
-use super::golang::commit_date;
-use super::layer::{Layer, LayerWriter, Packing};
-use super::rootfs::{self, blocking};
-use super::{command, store};
+use super::parts::archive::{Config, PATH};
+use super::parts::components::{self, Names, Parts};
+use super::parts::layer::{Layer, LayerWriter, Packing};
+use super::parts::rootfs::{self, blocking};
+use super::parts::store;
+use super::source::golang::commit_date;
 use crate::runtime::label::{CREATED, Labels};
 use crate::sys::clock::Stamp;
 

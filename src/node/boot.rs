@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::files::{self, NodeFile, Overrides};
 use super::{flags, path};
 use crate::agent::{self, Agent, AgentError, Call, EtcdAccess, Output, Said};
-use crate::runtime::{ContainerSpec, Runtime, RuntimeError, api};
+use crate::runtime::{ContainerSpec, Fault, Runtime, RuntimeError, api};
 use crate::sys::wait::{Look, Patience, WaitError, wait};
 
 /// What gRPC says of a service that there is not: the CRI part of containerd has failed to load, as where the host has no inotify
@@ -423,6 +423,18 @@ impl Node {
         let tar = self.read_tar(path).await?;
         let bytes = api::only_file(&tar).map_err(|source| NodeError::Files { node: self.name.clone(), source })?;
         Ok(bytes.into())
+    }
+
+    /// Reads one file that may not be there.
+    ///
+    /// # Errors
+    /// Of the engine.
+    pub async fn read_if_there(&self, path: &str) -> Result<Option<Bytes>, NodeError> {
+        match self.read(path).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(NodeError::Engine(e)) if e.is(Fault::NotFound) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     fn refused(&self, why: String) -> AgentError {

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
 
 use super::super::ground::Ground;
+use super::each;
 use super::guard::{ASK, Down, Guard, Refused};
-use crate::agent::AgentError;
 use crate::node::Node;
 use crate::spec::Bandwidth;
 
@@ -33,11 +32,8 @@ impl Slow {
                 Ok(_) => this.nodes.push(node),
                 Err(e) => {
                     let _ = this.heal().await;
-                    return Err(match e {
-                        // also a kernel without the module
-                        AgentError::Refused { node, why } => Refused::NotApplicable(format!("{node}: {why}")),
-                        e @ (AgentError::Lost { .. } | AgentError::Late { .. }) => e.into(),
-                    });
+                    // also a kernel without the module
+                    return Err(Refused::by_script(e));
                 }
             }
         }
@@ -59,16 +55,12 @@ impl Guard for Slow {
     }
 
     async fn proof(&mut self) -> Option<String> {
-        let looks = join_all(self.nodes.iter().map(async |node| (node.name.clone(), node.script(COUNTS, &[], ASK).await))).await;
-        let counts = looks.into_iter().filter_map(|(node, said)| Some((node, waited(&said.ok()?)))).filter(|(_, count)| *count > 0);
-        let said: Vec<String> = counts.map(|(node, count)| format!("packets of {node} had to wait {count} times")).collect();
-        (!said.is_empty()).then(|| said.join(", "))
+        let counts = each::said(&self.nodes, COUNTS, &[]).await.into_iter().map(|(node, said)| (node, waited(&said)));
+        each::proof(counts.filter(|(_, count)| *count > 0).map(|(node, count)| format!("packets of {node} had to wait {count} times")))
     }
 
     async fn heal(&mut self) -> Result<(), String> {
-        let healed = join_all(self.nodes.iter().map(async |node| node.script(FAST, &[], ASK).await)).await;
-        let left: Vec<String> = healed.into_iter().filter_map(|one| one.err().map(|e| e.to_string())).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
+        each::undo(&self.nodes, FAST, &[]).await
     }
 }
 

@@ -11,7 +11,8 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 
 use super::super::ground::Ground;
-use super::guard::{ASK, Down, Guard, Refused};
+use super::each;
+use super::guard::{Down, Guard, Refused};
 use crate::node::{Node, path};
 use crate::pki::{Authority, Issued, Leaf, PkiError, Usage};
 use crate::spec::{BadCertificate, Certificate, Flaw};
@@ -96,10 +97,12 @@ impl Bad {
 
     async fn spoil(&mut self, node: Arc<Node>, now: Timestamp) -> Result<(), Refused> {
         let [cert, key] = self.paths();
-        let not_there = |what: &str| Refused::NotApplicable(format!("{}: there is no {what}", node.name));
-        let had = [node.read(&cert).await.map_err(|_| not_there(&cert))?, node.read(&key).await.map_err(|_| not_there(&key))?];
-        let ca = node.read(path::ETCD_CA).await.map_err(|_| not_there(path::ETCD_CA))?;
-        let ca_key = node.read(path::ETCD_CA_KEY).await.map_err(|_| not_there(path::ETCD_CA_KEY))?;
+        let read = async |file: &str| match node.read_if_there(file).await? {
+            Some(bytes) => Ok(bytes),
+            None => Err(Refused::NotApplicable(format!("{}: there is no {file}", node.name))),
+        };
+        let had = [read(&cert).await?, read(&key).await?];
+        let (ca, ca_key) = (read(path::ETCD_CA).await?, read(path::ETCD_CA_KEY).await?);
         let failed = |e: PkiError| Refused::Failed(format!("{}: {e}", node.name));
         let authority = Authority::read(&String::from_utf8_lossy(&ca), &ca_key).map_err(failed)?;
         let bad = mint(&node, &self.wanted, &authority, now).map_err(failed)?;
@@ -123,24 +126,20 @@ impl Guard for Bad {
 
     async fn proof(&mut self) -> Option<String> {
         let said = self.wanted.flaw.said();
-        let looks = self.control_planes.iter().map(async |node| (node.name.clone(), node.script(SAID, &[&self.since, said], ASK).await));
-        let found = join_all(looks).await.into_iter().filter_map(|(node, said)| Some((node, said.ok()?)));
-        let said: Vec<String> =
-            found.filter(|(_, said)| !said.trim().is_empty()).map(|(node, said)| format!("{node}: {}", said.trim())).collect();
-        (!said.is_empty()).then(|| said.join("; "))
+        let found = each::said(&self.control_planes, SAID, &[&self.since, said]).await;
+        each::proof(found.into_iter().map(|(node, said)| format!("{node}: {said}")))
     }
 
     async fn heal(&mut self) -> Result<(), String> {
         let [cert, key] = self.paths();
         let healed = join_all(self.had.iter().map(async |(node, [had, had_key])| {
             // a reset has taken it away: so it stays
-            if node.read(&cert).await.is_err() {
+            if node.read_if_there(&cert).await?.is_none() {
                 return Ok(());
             }
             node.write(&key, 0o600, had_key).await?;
             node.write(&cert, 0o644, had).await
         }));
-        let left: Vec<String> = healed.await.into_iter().filter_map(|one| one.err().map(|e| e.to_string())).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
+        each::undone(healed.await)
     }
 }

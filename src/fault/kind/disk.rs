@@ -4,11 +4,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
 
 use super::super::ground::Ground;
+use super::each;
 use super::guard::{ASK, Down, Guard, Refused};
-use crate::agent::AgentError;
 use crate::node::Node;
 use crate::spec::Selector;
 
@@ -41,10 +40,7 @@ impl Full {
                 Ok(_) => this.nodes.push(node),
                 Err(e) => {
                     let _ = this.heal().await;
-                    return Err(match e {
-                        AgentError::Refused { node, why } => Refused::NotApplicable(format!("{node}: {why}")),
-                        e @ (AgentError::Lost { .. } | AgentError::Late { .. }) => e.into(),
-                    });
+                    return Err(Refused::by_script(e));
                 }
             }
         }
@@ -60,15 +56,11 @@ impl Guard for Full {
     }
 
     async fn proof(&mut self) -> Option<String> {
-        let looks = join_all(self.nodes.iter().map(async |node| (node.name.clone(), node.script(SAID, &[], ASK).await))).await;
-        let full = looks.into_iter().filter(|(_, said)| said.as_ref().is_ok_and(|said| !said.trim().is_empty()));
-        let said: Vec<String> = full.map(|(node, _)| format!("etcd on {node} says that no space is left")).collect();
-        (!said.is_empty()).then(|| said.join(", "))
+        let full = each::said(&self.nodes, SAID, &[]).await;
+        each::proof(full.into_iter().map(|(node, _)| format!("etcd on {node} says that no space is left")))
     }
 
     async fn heal(&mut self) -> Result<(), String> {
-        let healed = join_all(self.nodes.iter().map(async |node| node.script(UNMOUNT, &[], ASK).await)).await;
-        let left: Vec<String> = healed.into_iter().filter_map(|one| one.err().map(|e| e.to_string())).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
+        each::undo(&self.nodes, UNMOUNT, &[]).await
     }
 }

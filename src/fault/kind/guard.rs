@@ -44,6 +44,16 @@ pub(in crate::fault) enum Refused {
     Failed(String),
 }
 
+impl Refused {
+    /// A script that looks whether it can be done, and does it: where it ran, its refusal is the node's.
+    pub(super) fn by_script(e: AgentError) -> Self {
+        match e {
+            AgentError::Refused { node, why } => Self::NotApplicable(format!("{node}: {why}")),
+            e @ (AgentError::Lost { .. } | AgentError::Late { .. }) => e.into(),
+        }
+    }
+}
+
 impl From<SelectError> for Refused {
     fn from(e: SelectError) -> Self {
         Self::Failed(e.to_string())

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
 
 use super::super::ground::Ground;
-use super::guard::{ASK, Down, Guard, Refused};
+use super::each;
+use super::guard::{Down, Guard, Refused};
 use crate::node::Node;
 use crate::spec::EditedManifest;
 
@@ -77,16 +77,10 @@ impl Guard for Edited {
     async fn proof(&mut self) -> Option<String> {
         let trace = self.wanted.image.as_deref().or(self.wanted.flag.as_deref()).unwrap_or_default();
         let args = [self.wanted.of.as_str(), trace];
-        let looks = join_all(self.nodes.iter().map(async |node| (node.name.clone(), node.script(SAID, &args, ASK).await))).await;
-        let found = looks.into_iter().filter_map(|(node, said)| Some((node, said.ok()?)));
-        let said: Vec<String> =
-            found.filter(|(_, said)| !said.trim().is_empty()).map(|(node, said)| format!("{node}: {}", said.trim())).collect();
-        (!said.is_empty()).then(|| said.join("; "))
+        each::proof(each::said(&self.nodes, SAID, &args).await.into_iter().map(|(node, said)| format!("{node}: {said}")))
     }
 
     async fn heal(&mut self) -> Result<(), String> {
-        let healed = join_all(self.nodes.iter().map(async |node| node.script(RESTORE, &[self.wanted.of.as_str()], ASK).await)).await;
-        let left: Vec<String> = healed.into_iter().filter_map(|one| one.err().map(|e| e.to_string())).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
+        each::undo(&self.nodes, RESTORE, &[self.wanted.of.as_str()]).await
     }
 }

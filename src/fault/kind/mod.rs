@@ -5,6 +5,7 @@ mod call;
 mod certificate;
 mod crash;
 mod disk;
+mod each;
 mod guard;
 mod manifest;
 mod node;

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::super::ground::Ground;
+use super::each;
 use super::guard::{Down, Guard, Refused};
 use crate::node::{Node as Machine, NodeError};
 
@@ -89,7 +90,6 @@ impl Guard for Node {
                 None => Ok(()),
             },
         }));
-        let left: Vec<String> = healed.await.into_iter().filter_map(|one| one.err().map(|e| e.to_string())).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
+        each::undone(healed.await)
     }
 }

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 
 use super::super::ground::Ground;
 use super::guard::{Down, Guard, Refused};
-use super::rules;
+use super::{each, rules};
 use crate::node::Node;
 use crate::spec::Partition;
 
@@ -76,14 +76,11 @@ impl Guard for Cut {
     async fn proof(&mut self) -> Option<String> {
         let counts = join_all(self.nodes.iter().map(async |node| (node.name.clone(), rules::packets(node, &self.table).await))).await;
         let dropped = counts.into_iter().filter_map(|(node, count)| Some((node, count.filter(|count| *count > 0)?)));
-        let said: Vec<String> = dropped.map(|(node, count)| format!("{count} packets dropped on {node}")).collect();
-        (!said.is_empty()).then(|| said.join(", "))
+        each::proof(dropped.map(|(node, count)| format!("{count} packets dropped on {node}")))
     }
 
     async fn heal(&mut self) -> Result<(), String> {
-        let healed = join_all(self.nodes.iter().map(async |node| rules::remove(node, &self.table).await)).await;
-        let left: Vec<String> = healed.into_iter().filter_map(|one| one.err().map(|e| e.to_string())).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
+        each::undone(join_all(self.nodes.iter().map(|node| rules::remove(node, &self.table))).await)
     }
 }
 

@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::super::ground::names;
+use super::each;
 use super::guard::{ASK, Down, Guard, Refused};
 use crate::node::Node;
 use crate::spec::Victim;
@@ -162,9 +163,8 @@ impl Guard for Process {
         }
         let healed = join_all(self.struck.iter().map(async |(node, ids)| {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            node.script(CONTINUE, &ids, ASK).await.map(drop).map_err(|e| e.to_string())
+            node.script(CONTINUE, &ids, ASK).await
         }));
-        let left: Vec<String> = healed.await.into_iter().filter_map(Result::err).collect();
-        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
+        each::undone(healed.await)
     }
 }

@@ -13,11 +13,7 @@ printf '%s\n' "$1" | nft -f - 2>&1"#;
 /// # Errors
 /// [`Refused::NotApplicable`] with what `nft` said.
 pub(super) async fn add(node: &Node, rules: &str) -> Result<(), Refused> {
-    match node.script(ADD, &[rules], ASK).await {
-        Ok(_) => Ok(()),
-        Err(AgentError::Refused { node, why }) => Err(Refused::NotApplicable(format!("{node}: {why}"))),
-        Err(e @ (AgentError::Lost { .. } | AgentError::Late { .. })) => Err(e.into()),
-    }
+    node.script(ADD, &[rules], ASK).await.map(drop).map_err(Refused::by_script)
 }
 
 /// Takes a table away; one that is not there, as after the node's restart, is fine.

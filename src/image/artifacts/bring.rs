@@ -9,10 +9,10 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use super::super::error::ImageError;
-use super::super::http::{self, HttpError};
-use super::super::release::{self, Place};
-use super::super::rootfs::blocking;
+use super::super::parts::rootfs::blocking;
+use super::http::{self, HttpError};
 use super::locate::{BINARIES, Located};
+use super::release::{self, Place};
 use super::sum::{KINDS, Kind, Sum, hex};
 use crate::sys::file::{open_regular, write_atomic};
 use crate::sys::stop::Stop;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::error::ImageError;
 use super::super::host;
-use super::super::release::{self, Place, text_at, version_at};
 use super::origin::Origin;
+use super::release::{self, Place, text_at, version_at};
 
 /// Programs.
 pub(crate) const BINARIES: [&str; 3] = ["kubeadm", "kubelet", "kubectl"];

@@ -3,8 +3,10 @@
 //! Nothing here knows what becomes of them.
 
 mod bring;
+mod http;
 mod locate;
 mod origin;
+mod release;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -13,3 +15,4 @@ pub(crate) use bring::{Keep, bring};
 pub use locate::What;
 pub(crate) use locate::{BINARIES, locate};
 pub use origin::Origin;
+pub use release::version_of_label;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::super::release;
+use super::release;
 
 /// A node image, in place of files.
 const IMAGE: &str = "image:";
@@ -54,7 +54,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Layout(name) => f.write_str(name),
-            Self::Url(url) => f.write_str(&super::super::http::shown(url)),
+            Self::Url(url) => f.write_str(&super::http::shown(url)),
             Self::Local(path) => path.display().fmt(f),
             Self::Image(name) => write!(f, "{IMAGE}{name}"),
         }

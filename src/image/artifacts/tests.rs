@@ -12,9 +12,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::super::error::ImageError;
-use super::super::release::Place;
 use super::bring::{Keep, bring_with};
 use super::locate::Located;
+use super::release::Place;
 use crate::sys::stop::Stop;
 
 /// Nobody waits in tests.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::artifacts::BINARIES;
 use super::super::embedded::NODE_FILES;
-use super::super::layer::{Layer, LayerWriter, Packing};
+use super::super::parts::layer::{Layer, LayerWriter, Packing};
 use super::gather::{Bits, Set};
 use super::images::CONTENT;
 use super::request::CopiedPath;

@@ -9,7 +9,7 @@ use super::super::cache::remove;
 use super::super::engine::{Litter, with_left};
 use super::super::error::ImageError;
 use super::super::find;
-use super::super::rootfs::blocking;
+use super::super::parts::rootfs::blocking;
 use super::workshop::{DIR, Workshop};
 use crate::runtime::Runtime;
 use crate::sys::stop::Stop;

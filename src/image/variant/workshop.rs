@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::engine::{self, Litter};
 use super::super::error::ImageError;
-use super::super::store::{self, IMPORT_CONFIG};
+use super::super::parts::store::{self, IMPORT_CONFIG};
 use crate::runtime::{Archive, Runtime};
 use crate::sys::random;
 use crate::sys::stop::Stop;

@@ -5,19 +5,19 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::closure;
-use super::command::{Task, run};
-use super::error::ImageError;
-use super::version::Version;
+use super::super::command::{Task, run};
+use super::super::error::ImageError;
+use super::super::parts::closure;
+use super::super::version::Version;
 use crate::sys::stop::Stop;
 
 /// Below a finished stage: the libraries, at their own paths.
-pub(super) const LIBRARIES: &str = "libraries";
+pub(in crate::image) const LIBRARIES: &str = "libraries";
 const PACKAGES: [&str; 2] = ["etcd-server", "etcd-client"];
 const PROGRAMS: [&str; 3] = ["etcd", "etcdctl", "etcdutl"];
 
 /// The version that apt would install: of etcd, and of the package.
-pub(super) fn candidate() -> Result<(Version, String), ImageError> {
+pub(in crate::image) fn candidate() -> Result<(Version, String), ImageError> {
     let op = "ask apt for etcd-server";
     let out = Command::new("apt-cache").args(["policy", PACKAGES[0]]).env("LC_ALL", "C").output();
     let out = out.map_err(|e| ImageError::Unexpected { op, why: format!("apt-cache: {e}; --source debian is for Debian machines") })?;
@@ -34,7 +34,7 @@ fn candidate_in(said: &str) -> Option<String> {
 }
 
 /// Downloads the packages, and puts programs into `dir/bin` and libraries below `dir/libraries`.
-pub(super) async fn make(dir: &Path, stop: &Stop) -> Result<(), ImageError> {
+pub(in crate::image) async fn make(dir: &Path, stop: &Stop) -> Result<(), ImageError> {
     let mut task = Task::new("download etcd's packages", &["apt-get", "-q", "download"]);
     task.argv.extend(PACKAGES.map(str::to_owned));
     task.dir = Some(dir.to_owned());

@@ -1,11 +1,14 @@
-//! The agent of each node, played: it speaks the real protocol, and kubeadm is a few lines and some sleep.
+//! The agent of each node, played: it speaks the real protocol.
+
+mod faults;
+mod kubeadm;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use joinder::agent::{Act, Call, Client, Disturb, Load, Pipe, Reply, Request, Said, Side};
+use joinder::agent::{Call, Client, Disturb, Load, Pipe, Reply, Request, Said};
 use joinder::event::{MemberId, Notice, Usage};
 use joinder::runtime::fake::{Process, Program};
 use joinder::sys::clock::Stamp;
@@ -15,25 +18,9 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::kubeadm::Script;
 use super::kubernetes::Kubernetes;
 use super::store;
-
-/// How kubeadm behaves on a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Script {
-    /// It fails in its phase `etcd`, with this error line above a stack.
-    Fails(&'static str),
-    /// It never ends by itself.
-    Hangs,
-    /// It does not even end when it is told to.
-    Stubborn,
-    /// `init` ends well, but no API server ever answers.
-    NoApi,
-    /// `init` has its API server ready, but does not end: it cannot reach it through the load balancer.
-    WaitsForBalancer,
-    /// `reset` ends well, but only warns that the member is still there.
-    LeavesMember,
-}
 
 /// Plays all nodes of all clusters. Clones are the same.
 #[derive(Clone, Default)]
@@ -354,146 +341,6 @@ impl One {
         }
     }
 
-    /// A proxy, until it is told to end or dies.
-    async fn proxy(&self) -> Said {
-        let died = CancellationToken::new();
-        self.nodes.lock().proxies.insert(self.node.clone(), (self.id, self.to.clone()));
-        self.say(Said::Proxying { port: 4000 });
-        loop {
-            let dying = self.nodes.lock().dying.iter().any(|(node, method)| *node == self.node && method.is_empty());
-            tokio::select! {
-                () = self.stop.cancelled() => break,
-                () = sleep(Duration::from_millis(50)) => if dying { died.cancel(); break },
-            }
-        }
-        self.nodes.lock().proxies.remove(&self.node);
-        if died.is_cancelled() { Said::Failed { why: "the proxy of etcd's calls: it was killed".into() } } else { Said::Done }
-    }
-
-    /// kubeadm calls etcd, which does `act`; the proxy, where one stands, does what it was told to. Is there an answer?
-    async fn calls(&self, method: &str, act: impl FnOnce(&mut Kubernetes)) -> bool {
-        let met: Vec<Disturbed> = {
-            let mut nodes = self.nodes.lock();
-            for dying in nodes.dying.iter_mut().filter(|dying| dying.0 == self.node && dying.1 == method) {
-                dying.1.clear();
-            }
-            let there = nodes.proxies.contains_key(&self.node);
-            let about = nodes.disturbs.iter_mut().filter(|held| there && held.node == self.node && held.disturb.method == method);
-            let counted = about.map(|held| {
-                held.seen += 1;
-                held.clone()
-            });
-            counted.filter(|held| held.seen >= held.disturb.nth && held.seen - held.disturb.nth < held.disturb.times).collect()
-        };
-        let told = |held: &Disturbed, how: &str| {
-            if let Some((id, to)) = self.nodes.lock().proxies.get(&self.node) {
-                let said = Said::Disturbed { key: held.disturb.key.clone(), how: format!("{method} {how}"), held: how == "held" };
-                let _ = to.send(Reply { id: *id, said });
-            }
-        };
-        let mut act = Some(act);
-        for held in met {
-            if held.disturb.act != (Act::Hold { at: Side::Request })
-                && held.disturb.act != Act::Refuse
-                && let Some(act) = act.take()
-            {
-                self.nodes.cluster(&self.node, act);
-            }
-            match held.disturb.act {
-                Act::DropAnswer => {
-                    told(&held, "dropped");
-                    sleep(Duration::from_secs(2)).await;
-                    return false;
-                }
-                Act::Refuse => {
-                    told(&held, "refused");
-                    return false;
-                }
-                Act::Delay { by } => {
-                    sleep(Duration::from_millis(by)).await;
-                    told(&held, "late");
-                }
-                Act::Hold { .. } => {
-                    told(&held, "held");
-                    held.lifted.cancelled().await;
-                }
-            }
-        }
-        if let Some(act) = act.take() {
-            self.nodes.cluster(&self.node, act);
-        }
-        true
-    }
-
-    /// The faults' scripts: signals, what became of processes, rules.
-    fn fault_script(&self, script: &str, args: &[String]) -> Option<Said> {
-        let say = |text: &str| self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text: text.to_owned(), more: false });
-        let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
-        let exit = |code| Some(Said::Exited { code: Some(code), signal: None });
-        let mut nodes = self.nodes.lock();
-        let key = (self.node.clone(), arg(0));
-        if script.contains("/comm") {
-            let kubeadm = nodes.running.get(&self.node).cloned();
-            match (arg(0).as_str(), arg(1).as_str()) {
-                ("kubeadm", _) if kubeadm.is_none() => {}
-                (_, "STOP") => {
-                    nodes.still.push(key);
-                    say("7");
-                }
-                ("kubeadm", "KILL") => {
-                    kubeadm.inspect(CancellationToken::cancel);
-                    say("7");
-                }
-                (_, _) => say("7"),
-            }
-            return exit(0);
-        }
-        if script.contains("/stat\"") {
-            if nodes.still.iter().any(|(node, _)| *node == self.node) {
-                say("7 T");
-            }
-            return exit(0);
-        }
-        if script.contains("CONT") {
-            nodes.still.retain(|(node, _)| *node != self.node);
-            return exit(0);
-        }
-        if script.contains("kept=/etc/kubernetes/joinder-") {
-            nodes.edited.retain(|other| *other != key);
-            if script.contains("until") {
-                nodes.edited.push(key);
-            }
-            return exit(0);
-        }
-        if script.contains("was made with") {
-            if nodes.edited.contains(&key) {
-                say(&format!("a container of {} was made with {}", arg(0), arg(1)));
-            }
-            return exit(0);
-        }
-        if script.contains("grep -oE \"(x509|tls)") {
-            say(&format!("x509: certificate {}", arg(1)));
-            return exit(0);
-        }
-        if script.contains("nft list") {
-            say("counter packets 5 bytes 300 drop");
-            return exit(0);
-        }
-        if script.contains("nft -f") {
-            if nodes.no_nft {
-                say("there is no nft in this image");
-                return exit(3);
-            }
-            let table = arg(0).split_whitespace().find(|word| word.starts_with("joinder_")).unwrap_or_default().to_owned();
-            nodes.tables.retain(|(node, other)| (node, other) != (&self.node, &table));
-            if !arg(0).contains("delete") {
-                nodes.tables.push((self.node.clone(), table));
-            }
-            return exit(0);
-        }
-        None
-    }
-
     /// joinder's own scripts, by what they do.
     fn script(&self, script: &str, args: &[String]) -> Said {
         if let Some(said) = self.fault_script(script, args) {
@@ -545,141 +392,5 @@ impl One {
             self.line(&line).await;
         }
         Said::Exited { code: Some(code), signal: None }
-    }
-
-    async fn kubeadm(&self, argv: &[String]) -> Said {
-        self.say(Said::Started { pid: 42 });
-        let script = self.nodes.lock().scripts.get(&self.node).cloned();
-        let skipped = argv.iter().position(|arg| arg == "--skip-phases").map(|at| argv[at + 1].clone()).unwrap_or_default();
-        let work = async {
-            match (argv[1].as_str(), argv[2].as_str()) {
-                ("init", _) => self.init(script.as_ref()).await,
-                ("reset", _) => self.reset(script.as_ref()).await,
-                ("join", "phase") => self.join(script.as_ref(), [false, true, false]).await,
-                ("upgrade", _) => 0,
-                _ => {
-                    self.join(script.as_ref(), [!skipped.contains("preflight"), skipped.is_empty(), !skipped.contains("kubelet-wait")])
-                        .await
-                }
-            }
-        };
-        tokio::pin!(work);
-        let killed = CancellationToken::new();
-        self.nodes.lock().running.insert(self.node.clone(), killed.clone());
-        let code = tokio::select! {
-            code = &mut work => Some(code),
-            () = killed.cancelled() => {
-                self.nodes.lock().running.remove(&self.node);
-                return Said::Exited { code: None, signal: Some(9) };
-            }
-            () = self.stop.cancelled() => {
-                self.nodes.lock().cancelled.push(self.node.clone());
-                if script == Some(Script::Stubborn) {
-                    work.await;
-                }
-                None
-            }
-        };
-        self.nodes.lock().running.remove(&self.node);
-        Said::Exited { code, signal: code.is_none().then_some(15) }
-    }
-
-    async fn line(&self, text: &str) {
-        sleep(Duration::from_millis(200)).await;
-        self.say(Said::Line { pipe: Pipe::Out, seen: Stamp::now(), text: text.to_owned(), more: false });
-    }
-
-    /// Says the error and a stack, or never returns, where the script says so.
-    async fn misbehave(&self, script: Option<&Script>) -> Option<i32> {
-        match script? {
-            Script::Fails(error) => {
-                self.line(error).await;
-                self.line("k8s.io/kubernetes/cmd/kubeadm/app/cmd/phases/workflow.(*Runner).Run").await;
-                Some(1)
-            }
-            Script::Hangs | Script::Stubborn => std::future::pending().await,
-            Script::NoApi | Script::WaitsForBalancer | Script::LeavesMember => None,
-        }
-    }
-
-    async fn init(&self, script: Option<&Script>) -> i32 {
-        for text in ["[init] Using Kubernetes version: v1.36.3", "[certs] Generating certificates", "[etcd] Creating static Pod manifest"] {
-            self.line(text).await;
-        }
-        if let Some(code) = self.misbehave(script).await {
-            return code;
-        }
-        self.nodes.cluster(&self.node, |k| *k = Kubernetes::found(&self.node));
-        self.line("[wait-control-plane] Waiting for the kubelet to boot up the control plane").await;
-        if script == Some(&Script::NoApi) {
-            return 0;
-        }
-        self.nodes.cluster(&self.node, |k| k.serve_api(&self.node));
-        if script == Some(&Script::WaitsForBalancer) {
-            std::future::pending::<()>().await;
-        }
-        self.line("[upload-certs] Storing the certificates in Secret").await;
-        self.nodes.cluster(&self.node, |k| k.register(&self.node));
-        0
-    }
-
-    async fn reset(&self, script: Option<&Script>) -> i32 {
-        self.line("[reset] Stopping the kubelet service").await;
-        if let Some(code) = self.misbehave(script).await {
-            return code;
-        }
-        if script == Some(&Script::LeavesMember) {
-            self.line("Failed to remove etcd member: context deadline exceeded, please manually remove this etcd member").await;
-        } else {
-            self.nodes.cluster(&self.node, |k| k.leave(&self.node));
-        }
-        0
-    }
-
-    /// The phases before etcd's, etcd's, and those after it.
-    async fn join(&self, script: Option<&Script>, [before, etcd, after]: [bool; 3]) -> i32 {
-        if before {
-            if self.nodes.cluster(&self.node, |k| k.is_registered(&self.node)) {
-                let error = "error execution phase kubelet-start: a Node with this name and status \"Ready\" already exists in the cluster";
-                self.line(error).await;
-                return 1;
-            }
-            self.line("[preflight] Reading configuration from the cluster").await;
-            self.line("[kubelet-start] Starting the kubelet").await;
-        }
-        if !self.node.contains("-control-plane-") {
-            self.nodes.cluster(&self.node, |k| k.register(&self.node));
-            return 0;
-        }
-        if etcd {
-            self.line("[etcd] Announced new etcd member joining to the existing etcd cluster").await;
-            if let Some(code) = self.misbehave(script).await {
-                return code;
-            }
-            self.etcd().await;
-        }
-        if after {
-            self.line("[mark-control-plane] Marking the node as control-plane").await;
-            self.nodes.cluster(&self.node, |k| {
-                k.serve_api(&self.node);
-                k.register(&self.node);
-            });
-        }
-        0
-    }
-
-    async fn etcd(&self) {
-        while let Err(why) = self.nodes.cluster(&self.node, |k| k.add_learner(&self.node)) {
-            self.line(why).await;
-        }
-        self.calls("MemberAdd", |_| {}).await;
-        sleep(Duration::from_millis(500)).await;
-        self.nodes.cluster(&self.node, |k| k.start(&self.node));
-        sleep(Duration::from_millis(500)).await;
-        while !self.calls("MemberPromote", |k| k.promote(&self.node)).await {
-            sleep(Duration::from_millis(500)).await;
-        }
-        // kubeadm looks for the whole cluster's health before it goes on
-        self.line("[etcd] Waiting for the new etcd member to join the cluster").await;
     }
 }

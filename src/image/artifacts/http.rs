@@ -35,7 +35,7 @@ const BUNDLES: [&str; 4] =
 
 /// Why there is no answer that can be used.
 #[derive(Debug, Error)]
-pub(super) enum HttpError {
+pub(in crate::image) enum HttpError {
     /// Nobody knows the host.
     #[error("GET {url}: no address of the host is known: {said}")]
     NoSuchHost { url: String, said: String },
@@ -58,7 +58,7 @@ pub(super) enum HttpError {
 
 impl HttpError {
     /// Might the same question be answered a little later?
-    pub(super) fn may_pass(&self) -> bool {
+    pub(in crate::image) fn may_pass(&self) -> bool {
         match self {
             Self::Lost { .. } | Self::Busy { .. } => true,
             Self::NoSuchHost { .. } | Self::Refused { .. } | Self::Unusable { .. } | Self::Unwritten { .. } => false,
@@ -67,7 +67,7 @@ impl HttpError {
 }
 
 /// The text at a URL.
-pub(super) async fn get(url: &str) -> Result<String, HttpError> {
+pub(in crate::image) async fn get(url: &str) -> Result<String, HttpError> {
     let reply = ask(url).await?;
     let lost = |said: String| HttpError::Lost { url: shown(url), said };
     let body = timeout(LIMIT, Limited::new(reply.body, MOST_BYTES).collect()).await.map_err(|_| lost("no answer in time".into()))?;
@@ -75,7 +75,7 @@ pub(super) async fn get(url: &str) -> Result<String, HttpError> {
 }
 
 /// The file at a URL, each piece as it comes; returns how many bytes there were. One that ends too soon is [`HttpError::Lost`].
-pub(super) async fn download(url: &str, mut piece: impl FnMut(&[u8]) -> io::Result<()>) -> Result<u64, HttpError> {
+pub(in crate::image) async fn download(url: &str, mut piece: impl FnMut(&[u8]) -> io::Result<()>) -> Result<u64, HttpError> {
     let Reply { mut body, length, _driver } = ask(url).await?;
     let mut came = 0;
     loop {
@@ -189,7 +189,7 @@ fn tls() -> Result<Arc<ClientConfig>, String> {
 }
 
 /// A URL without the name and the password that it may hold.
-pub(super) fn shown(url: &str) -> String {
+pub(in crate::image) fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     format!("{scheme}://{}{path}", host.rsplit_once('@').map_or(host, |(_, host)| host))

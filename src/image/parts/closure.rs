@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::command::{Task, World, run};
-use super::error::ImageError;
+use super::super::command::{Task, World, run};
+use super::super::error::ImageError;
 use crate::sys::stop::Stop;
 
 /// Copies programs and loadable objects of the root file system `root`, and the libraries that the loader finds for them,
@@ -47,7 +47,7 @@ fn below(root: &Path, path: &str) -> PathBuf {
 
 /// The absolute paths in what `ldd` wrote. The kernel's own library has none; with several programs, the line that names each
 /// ends with a colon.
-pub(super) fn libraries(said: &str) -> Vec<String> {
+pub(in crate::image) fn libraries(said: &str) -> Vec<String> {
     let lines = said.lines().filter(|line| !line.ends_with(':'));
     lines.filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/'))).map(ToOwned::to_owned).collect()
 }

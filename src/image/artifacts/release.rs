@@ -44,7 +44,7 @@ pub fn version_of_label(label: &str) -> Result<String, String> {
 }
 
 /// The same for who can wait.
-pub(super) async fn version_at(label: &str) -> Result<String, String> {
+pub(in crate::image) async fn version_at(label: &str) -> Result<String, String> {
     match Label::parse(label)? {
         Label::Is(version) => Ok(version),
         Label::At(Place::Folder(path)) => told(label, &read_label(label, &path)?),
@@ -82,12 +82,12 @@ fn read_label(label: &str, path: &Path) -> Result<String, String> {
 }
 
 /// Where a file of the layout is: below `release/` or `ci/`, as `kind` says.
-pub(super) fn place(kind: &str, file: &str) -> Place {
+pub(in crate::image) fn place(kind: &str, file: &str) -> Place {
     Place::of(kind, file, env::var(SETTING).as_deref())
 }
 
 /// What of the layout a URL names, if it leads there: `release/v1.36.3`.
-pub(super) fn in_layout(url: &str) -> Option<String> {
+pub(in crate::image) fn in_layout(url: &str) -> Option<String> {
     let own = env::var(SETTING);
     [own.as_deref(), Some(RELEASE), Some(CI)].into_iter().flatten().find_map(|base| {
         let rest = url.strip_prefix(base.trim_end_matches('/'))?.strip_prefix('/')?;
@@ -103,14 +103,14 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// `v1.36.3` for a version with or without `v`.
-pub(super) fn version(text: &str) -> Option<String> {
+pub(in crate::image) fn version(text: &str) -> Option<String> {
     let bare = text.strip_prefix('v').unwrap_or(text);
     semver::Version::parse(bare).ok().map(|version| format!("v{version}"))
 }
 
 /// Where a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::image) enum Place {
     Url(String),
     Folder(PathBuf),
 }
@@ -128,7 +128,7 @@ impl Place {
 }
 
 /// A small text; what it is is for people.
-pub(super) async fn text_at(what: &str, url: &str) -> Result<String, String> {
+pub(in crate::image) async fn text_at(what: &str, url: &str) -> Result<String, String> {
     let patience = Patience { limit: LIMIT, every: EVERY, stop: CancellationToken::new() };
     let got = wait(what, &patience, || async {
         match http::get(url).await {
@@ -142,7 +142,7 @@ pub(super) async fn text_at(what: &str, url: &str) -> Result<String, String> {
 }
 
 /// What to do where the server is not reached.
-pub(super) fn hint(url: &str) -> String {
+pub(in crate::image) fn hint(url: &str) -> String {
     format!("; without that server, {SETTING} can name a mirror's URL or a folder that has {}", tail(url))
 }
 

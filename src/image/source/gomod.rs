@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::embedded::GO_MOD;
-use super::version::Version;
+use super::super::embedded::GO_MOD;
+use super::super::version::Version;
 
 /// Something built from Go modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,13 +197,13 @@ mod tests {
     #[test]
     fn the_pinned_modules_are_of_the_versions_in_their_folders() {
         for (component, at) in [
-            (Component::Kubernetes, super::super::default_versions::KUBERNETES),
-            (Component::Etcd, super::super::default_versions::ETCD),
-            (Component::CoreDns, super::super::default_versions::COREDNS),
-            (Component::Crictl, super::super::default_versions::CRICTL),
+            (Component::Kubernetes, super::super::super::default_versions::KUBERNETES),
+            (Component::Etcd, super::super::super::default_versions::ETCD),
+            (Component::CoreDns, super::super::super::default_versions::COREDNS),
+            (Component::Crictl, super::super::super::default_versions::CRICTL),
         ] {
             let version = version(at);
-            let pinned = super::super::embedded::pinned(component.name(), &version.tagged()).expect("unpacked");
+            let pinned = super::super::super::embedded::pinned(component.name(), &version.tagged()).expect("unpacked");
             let (go_mod, go_sum) = pinned.expect("the default is pinned");
             for module in component.modules() {
                 assert!(go_mod.contains(&format!("{module} {}", version.tagged())), "{module} in {go_mod}");
@@ -223,7 +223,7 @@ mod tests {
             (Component::CoreDns, "v1.14.2"),
             (Component::Crictl, "v1.37.0"),
         ] {
-            let (pinned, _) = super::super::embedded::pinned(component.name(), at).expect("unpacked").expect("pinned");
+            let (pinned, _) = super::super::super::embedded::pinned(component.name(), at).expect("unpacked").expect("pinned");
             // in a pinned file the staging modules stand with their released versions
             let released = format!(" {}\n", version(at).staging());
             let staging = pinned.lines().filter(|l| l.contains(" => ")).filter_map(|l| l.split_whitespace().next()).map(ToOwned::to_owned);

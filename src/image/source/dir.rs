@@ -6,9 +6,9 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-use super::error::ImageError;
-use super::host;
-use super::version::Version;
+use super::super::error::ImageError;
+use super::super::host;
+use super::super::version::Version;
 
 /// What a folder must hold to be a source.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,9 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use super::super::command::{Task, World, run};
+use super::super::error::ImageError;
 use super::closure::{self, inside};
-use super::command::{Task, World, run};
-use super::error::ImageError;
 use super::layer::{Layer, LayerWriter, Packing};
 use crate::sys::stop::Stop;
 

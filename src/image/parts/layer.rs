@@ -258,7 +258,7 @@ mod tests {
             "Link 4755 usr/bin/c -> usr/bin/b",
         ];
         assert_eq!(names(&layer.file), want);
-        assert_eq!(layer.diff, super::super::dir::digest(&layer.file).expect("read"));
+        assert_eq!(layer.diff, super::super::super::source::dir::digest(&layer.file).expect("read"));
     }
 
     #[test]

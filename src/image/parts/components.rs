@@ -3,10 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::super::error::ImageError;
+use super::super::version::Version;
 use super::archive::{self, Config, PATH};
-use super::error::ImageError;
 use super::layer::{LayerWriter, Packing};
-use super::version::Version;
 
 /// Where finished stages are.
 #[derive(Clone, Debug)]

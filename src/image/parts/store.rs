@@ -5,11 +5,11 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::build::Job;
+use super::super::build::Job;
+use super::super::embedded::IMPORT;
+use super::super::engine::{self, Litter};
+use super::super::error::ImageError;
 use super::components::{self, Component};
-use super::embedded::IMPORT;
-use super::engine::{self, Litter};
-use super::error::ImageError;
 use super::layer::{Layer, LayerWriter, Packing};
 use super::rootfs::blocking;
 use crate::runtime::{Archive, ContainerSpec, Runtime, Tar};
@@ -28,7 +28,7 @@ const KEPT: &[&str] = &[
 /// Unpacking needs more than the engine gives by itself: containerd mounts each layer to fill it.
 const CAPABILITIES: &[&str] = &["SYS_ADMIN"];
 /// Where containerd's configuration is while it only takes images in.
-pub(super) const IMPORT_CONFIG: &str = "/kind/import.toml";
+pub(in crate::image) const IMPORT_CONFIG: &str = "/kind/import.toml";
 const STARTS: Duration = Duration::from_mins(1);
 const ENDS: Duration = Duration::from_secs(30);
 const EVERY: Duration = Duration::from_millis(100);
@@ -54,7 +54,7 @@ pub(crate) async fn make(
 }
 
 /// Starts a container of `image` whose first process comes to be containerd, and waits until that answers.
-pub(super) async fn start(
+pub(in crate::image) async fn start(
     runtime: &dyn Runtime,
     stop: &Stop,
     (name, image): (&str, &str),
@@ -125,7 +125,7 @@ async fn import(job: &Job<'_>, container: &str, image: Component, created: &str,
 }
 
 /// Lets containerd end by itself, so that its databases are whole.
-pub(super) async fn end(runtime: &dyn Runtime, stop: &Stop, name: &str) -> Result<(), ImageError> {
+pub(in crate::image) async fn end(runtime: &dyn Runtime, stop: &Stop, name: &str) -> Result<(), ImageError> {
     let op = "end containerd in the build container";
     runtime.signal(name, "SIGTERM").await.map_err(ImageError::engine(op))?;
     let patience = Patience { limit: ENDS, every: EVERY, stop: stop.soft.clone() };

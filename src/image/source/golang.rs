@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::command::{Task, run};
-use super::embedded::{PAUSE, pinned};
-use super::error::ImageError;
+use super::super::command::{Task, run};
+use super::super::embedded::{PAUSE, pinned};
+use super::super::error::ImageError;
+use super::super::version::Version;
 use super::gomod::{Component, Upstream, text};
-use super::version::Version;
 use crate::sys::stop::Stop;
 
 /// How many of the served versions an error names.
