@@ -9,7 +9,7 @@ use super::build::BaseImageArgs;
 use super::create_args::CreateArgs;
 use super::doing::Do;
 use super::e2e::{E2eArgs, E2eKubeadmArgs};
-use super::value::{Partition, pair, path, rounds};
+use super::value::{Partition, pair, path, rounds, seed};
 use super::variant::{FilesArgs, VariantArgs};
 use crate::image::{EtcdSource, Source, default_versions};
 use crate::workflow::Choice;
@@ -509,11 +509,11 @@ pub(super) struct RoundArgs {
     /// Run all cases so many times, and say how many passed and how sure that is
     #[arg(long, value_name = "N", value_parser = rounds, conflicts_with = "retain")]
     pub(super) repeat: Option<NonZeroU32>,
-    /// Stop after the first round that fails; without --repeat after 1000
+    /// Stop behind the first case that fails; without --repeat after 1000 rounds
     #[arg(long, conflicts_with = "retain")]
     pub(super) until_fail: bool,
     /// What is random is drawn from this: round R of a run is the only round of one with SEED + R - 1 [default: a random one, printed]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed, value_name = "SEED")]
     pub(super) seed: Option<u64>,
     /// Run again what failed or was undecided in the run with these artifacts, each with the seed that it had
     #[arg(long, value_name = "DIR", conflicts_with_all = ["files", "cases", "partition", "seed"])]

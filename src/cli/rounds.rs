@@ -1,10 +1,11 @@
 //! What is run, in which order: all cases round after round, each with a seed of its own; or those that failed in an earlier run.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::args::RoundArgs;
+use super::args::{NodeArgs, RoundArgs};
 use super::exit::Exit;
-use super::files;
+use super::{diag, files};
 use crate::report::{self, Unlucky};
 use crate::workflow::{Choice, Plan, Request};
 
@@ -44,9 +45,29 @@ pub(super) fn turns(cases: &[(Plan, u64)], args: &RoundArgs) -> Vec<Turn> {
 ///
 /// # Errors
 /// When that run cannot be read, or a file is not what it was.
-pub(super) fn failed(dir: &Path, request: &Request) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
-    let unlucky = report::unlucky(dir).map_err(|e| (Exit::BadFile, format!("error: {e}")))?;
+pub(super) fn failed(dir: &Path, request: &Request, nodes: &NodeArgs) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
+    let (unlucky, doubts) = report::unlucky(dir).map_err(|e| (Exit::BadFile, format!("error: --rerun-failed: {e}")))?;
+    for doubt in doubts {
+        diag::say(&format!("warning: --rerun-failed {}: {doubt}", dir.display()));
+    }
+    let lost = unlucky.iter().flat_map(|case| forgotten(&case.repeat, nodes)).collect::<BTreeSet<_>>();
+    if !lost.is_empty() {
+        let lost = lost.into_iter().collect::<Vec<_>>().join(" and ");
+        let what = format!("that run was given {lost}, this one is not: what failed there may pass here. It was");
+        diag::say(&format!("warning: {what}\n  {}", unlucky.first().map_or("", |case| &case.repeat)));
+    }
     unlucky.iter().map(|case| planned(case, dir, request)).collect()
+}
+
+/// Options that say what runs in the nodes, and that only the earlier command has.
+fn forgotten(repeat: &str, nodes: &NodeArgs) -> Vec<&'static str> {
+    let now = [
+        ("--image", nodes.image.is_some()),
+        ("--kubeadm", nodes.kubeadm.is_some()),
+        ("--kubelet", nodes.kubelet.is_some()),
+        ("--etcd", nodes.etcd.is_some()),
+    ];
+    now.into_iter().filter(|(option, given)| !given && repeat.split(' ').any(|word| word == *option)).map(|(option, _)| option).collect()
 }
 
 fn planned(case: &Unlucky, dir: &Path, request: &Request) -> Result<(Plan, u64), (Exit, String)> {

@@ -102,7 +102,7 @@ pub(super) async fn run_as(args: RunArgs, manner: Manner) -> Exit {
 /// What is to be run, each with the seed of its first round.
 fn cases(args: &RunArgs, request: &Request) -> Result<Vec<(Plan, u64)>, (Exit, String)> {
     if let Some(dir) = &args.rounds.rerun_failed {
-        return rounds::failed(dir, request);
+        return rounds::failed(dir, request, &args.nodes);
     }
     let plans = files::plans(&args.files, request, &args.select)?;
     let seed = match args.rounds.seed {

@@ -45,6 +45,11 @@ pub(super) fn rounds(text: &str) -> Result<NonZeroU32, String> {
     number.ok_or_else(|| "write a number of rounds, from 1 to 10000".into())
 }
 
+/// What is drawn at random is drawn from this.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("write the seed that a run has printed, a whole number from 0 to {}", u64::MAX))
+}
+
 /// A path that may be empty, which clap's own may not.
 #[expect(clippy::unnecessary_wraps, reason = "as clap wants it")]
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {

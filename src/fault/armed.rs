@@ -104,13 +104,13 @@ impl Faults {
         self.kept.lock().await.push(Kept { armed, standing: Some((id.to_owned(), task.to_owned())) });
     }
 
-    /// Ends the fault of this id, and says what it came to.
-    pub async fn heal(&self, id: &str) -> Vec<Judgement> {
+    /// Ends the fault of this id, and says what it came to; `None` where none of this id stands.
+    pub async fn heal(&self, id: &str) -> Option<Vec<Judgement>> {
         let mut kept = self.kept.lock().await;
         let at = kept.iter().position(|kept| kept.standing.as_ref().is_some_and(|(other, _)| other == id));
-        let Some(Kept { armed, .. }) = at.map(|at| kept.remove(at)) else { return Vec::new() };
+        let Kept { armed, .. } = kept.remove(at?);
         drop(kept);
-        armed.heal(self).await
+        Some(armed.heal(self).await)
     }
 
     /// Ends what has outlived its task: what could not be undone, and of faults that no task has healed what they came to, with the

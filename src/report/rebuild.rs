@@ -69,6 +69,14 @@ pub enum RebuildError {
         /// The run's exit code.
         exit: u8,
     },
+    /// Nothing failed by what can be read, which is not all.
+    #[error("{} tells of no case that failed, but it does not tell all: {}", path.display(), doubts.join("; "))]
+    Doubtful {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        doubts: Vec<String>,
+    },
     /// A case would be written somewhere else.
     #[error("{} names folder {folder:?} for a case, which is not below its own: this is no file of joinder's", path.display())]
     Folder {
@@ -135,32 +143,12 @@ struct Head {
 
 fn read(dir: &Path, keep: bool) -> Result<Heard, RebuildError> {
     let mut heard = Heard { run: Run::default(), pages: Pages::keeping(keep), files: Vec::new(), doubts: Vec::new() };
-    let Doubts { last, unknown, damaged, torn, missing, astray } = each(dir, |told| heard.hear(told))?;
-    heard.end(last);
+    let doubts = each(dir, |told| heard.hear(told))?;
+    heard.end(doubts.last);
     if heard.run.cases().next().is_none() {
         return Err(RebuildError::NoCase { path: dir.join("events.jsonl") });
     }
-    let count = |n: usize, one: &str, more: &str| if n == 1 { format!("1 event {one}") } else { format!("{n} events {more}") };
-    if unknown > 0 {
-        heard.doubts.push(format!("{} that this version does not know, and left out", count(unknown, "is of a kind", "are of kinds")));
-    }
-    if damaged > 0 {
-        heard.doubts.push(format!("{} damaged, and left out", count(damaged, "is", "are")));
-    }
-    // of those left out the numbers are missing, too
-    let missing = missing.saturating_sub(unknown + damaged);
-    if missing > 0 {
-        heard.doubts.push(format!("{} missing by their numbers: what is shown is not all that was seen", count(missing, "is", "are")));
-    }
-    if astray > 0 {
-        heard.doubts.push(format!("{} twice or behind later ones: what is shown may be wrong", count(astray, "is there", "are there")));
-    }
-    if torn {
-        heard.doubts.push("the last line is torn: the run was killed, or still goes on".into());
-    }
-    if heard.run.finished.is_none() {
-        heard.doubts.push("the run has no end: it was killed, or still goes on".into());
-    }
+    heard.doubts = doubts.words(heard.run.finished.is_some());
     Ok(heard)
 }
 
@@ -174,6 +162,36 @@ pub(super) struct Doubts {
     missing: usize,
     /// Events whose number is not above those before.
     astray: usize,
+}
+
+impl Doubts {
+    /// In words, of a run that has ended or not.
+    pub(super) fn words(&self, ended: bool) -> Vec<String> {
+        let Self { unknown, damaged, torn, missing, astray, .. } = *self;
+        let count = |n: usize, one: &str, more: &str| if n == 1 { format!("1 event {one}") } else { format!("{n} events {more}") };
+        let mut words = Vec::new();
+        if unknown > 0 {
+            words.push(format!("{} that this version does not know, and left out", count(unknown, "is of a kind", "are of kinds")));
+        }
+        if damaged > 0 {
+            words.push(format!("{} damaged, and left out", count(damaged, "is", "are")));
+        }
+        // of those left out the numbers are missing, too
+        let missing = missing.saturating_sub(unknown + damaged);
+        if missing > 0 {
+            words.push(format!("{} missing by their numbers: what is shown is not all that was seen", count(missing, "is", "are")));
+        }
+        if astray > 0 {
+            words.push(format!("{} twice or behind later ones: what is shown may be wrong", count(astray, "is there", "are there")));
+        }
+        if torn {
+            words.push("the last line is torn: the run was killed, or still goes on".into());
+        }
+        if !ended {
+            words.push("the run has no end: it was killed, or still goes on".into());
+        }
+        words
+    }
 }
 
 /// Hands each event of the run in `dir` on, in order, trusting none of them.

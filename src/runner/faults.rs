@@ -33,6 +33,9 @@ async fn armed(task: &PlannedTask, faults: &[Fault], watch: bool, world: &World,
 }
 
 /// Breaks something until it is healed. One that is set off by no more than time is done when this returns.
+///
+/// # Errors
+/// [`StepError::Arm`], [`StepError::NoCluster`], and [`StepError::Fault`] where it could not be done by then.
 pub(super) async fn stand(task: &PlannedTask, fault: &Fault, world: &World, stop: &Stop) -> Result<(), StepError> {
     let mut fault = fault.clone();
     if fault.on == Trigger::default() {
@@ -47,23 +50,40 @@ pub(super) async fn stand(task: &PlannedTask, fault: &Fault, world: &World, stop
                 && id == fault.id
                 && !matches!(moment, FaultMoment::Armed)
             {
-                return;
+                return if let FaultMoment::Failed { why } = moment { Some(why) } else { None };
             }
         }
+        None
     };
     if fault.on.after.is_some() {
-        tokio::select! {
-            () = over => {}
-            () = stop.soft.cancelled() => {}
+        let failed = tokio::select! {
+            failed = over => failed,
+            () = stop.soft.cancelled() => None,
+        };
+        if let Some(why) = failed {
+            // what it came to is this task's failure
+            world.faults.heal(&fault.id).await;
+            return Err(StepError::Fault { id: fault.id, why });
         }
     }
     Ok(())
 }
 
 /// What a task's own faults came to, and the one that it ends.
-pub(super) async fn healed(task: &PlannedTask, world: &World, (outcome, mut all): (Outcome, Vec<Judgement>)) -> (Outcome, Vec<Judgement>) {
+pub(super) async fn healed(
+    task: &PlannedTask,
+    world: &World,
+    (mut outcome, mut all): (Outcome, Vec<Judgement>),
+) -> (Outcome, Vec<Judgement>) {
     if let Step::Heal(id) = &task.step {
-        all.extend(world.faults.heal(id).await);
+        match world.faults.heal(id).await {
+            Some(judged) => all.extend(judged),
+            None if outcome == Outcome::Passed => {
+                let reason = format!("there is no fault {id:?} to end: its task was skipped, or failed");
+                outcome = Outcome::Failed { reason };
+            }
+            None => {}
+        }
     }
     (outcome, all)
 }

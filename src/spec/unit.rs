@@ -25,11 +25,11 @@ impl FromStr for Span {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let example = "write it with its unit, as in 500ms, 20s, 5m or 1h30m";
-        if text.parse::<f64>().is_ok() {
+        if text.parse::<f64>().is_ok_and(f64::is_finite) {
             return Err(format!("the duration {text:?} has no unit\nhelp: {example}"));
         }
         let span: jiff::SignedDuration = text.parse().map_err(|_| format!("{text:?} is no duration\nhelp: {example}"))?;
-        Duration::try_from(span).map(Self).map_err(|_| format!("the duration {text:?} is negative"))
+        Duration::try_from(span).map(Self).map_err(|_| format!("the duration {text:?} is negative\nhelp: {example}"))
     }
 }
 
@@ -66,12 +66,13 @@ impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let example = "write it with its unit, as in 512B, 300MiB or 2GB";
-        if text.parse::<f64>().is_ok() {
+        if text.parse::<f64>().is_ok_and(f64::is_finite) {
             return Err(format!("the size {text:?} has no unit\nhelp: {example}"));
         }
         let unit = UNITS.into_iter().find(|(unit, _)| text.ends_with(unit));
-        let read = unit.and_then(|(unit, factor)| text.trim_end_matches(unit).trim().parse::<u64>().ok()?.checked_mul(factor));
-        read.map(Self).ok_or_else(|| format!("{text:?} is no size\nhelp: {example}"))
+        let read = unit.and_then(|(unit, factor)| Some((text.trim_end_matches(unit).trim().parse::<u64>().ok()?, factor)));
+        let (number, factor) = read.ok_or_else(|| format!("{text:?} is no size\nhelp: {example}"))?;
+        number.checked_mul(factor).map(Self).ok_or_else(|| format!("the size {text:?} is more than any machine has"))
     }
 }
 

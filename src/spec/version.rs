@@ -20,6 +20,12 @@ impl Demand {
         let read = Version::parse(version.trim_start_matches('v')).map_err(|e| format!("{version:?} is no version: {e}"))?;
         Ok(self.0.matches(&Version::new(read.major, read.minor, read.patch)))
     }
+
+    /// Can any patch of this minor version meet it?
+    pub fn allows(&self, major: u16, minor: u16) -> bool {
+        // no minor has had half as many patches
+        (0..=200).any(|patch| self.0.matches(&Version::new(major.into(), minor.into(), patch)))
+    }
 }
 
 impl FromStr for Demand {

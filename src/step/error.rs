@@ -49,6 +49,14 @@ pub enum StepError {
     /// The faults of the step could not be made ready.
     #[error(transparent)]
     Arm(#[from] ArmError),
+    /// Something could not be broken.
+    #[error("fault {id:?} could not be done: {why}")]
+    Fault {
+        /// The fault.
+        id: String,
+        /// Why.
+        why: String,
+    },
     /// A command could not be started.
     #[error("cannot start {what}: {why}")]
     NotStarted {

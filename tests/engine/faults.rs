@@ -79,7 +79,8 @@ async fn a_lost_answer_is_shown_and_the_join_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn a_fault_that_nothing_sets_off_fails_its_step() {
     let rig = Rig::new();
-    for on in ["{call: MemberRemove}", "{call: MemberPromote, nth: 2}", "{event: member-removed}", "{phase: no-such}", "{after: 10m}"] {
+    for on in ["{call: MemberAdd, nth: 9}", "{call: MemberPromote, nth: 2}", "{event: member-removed}", "{phase: no-such}", "{after: 9m}"]
+    {
         let action = if on.contains("call") { "{delay: {by: 1s}}" } else { "{kill: {what: etcd, nodes: cp2}}" };
         let ran = run_on(&rig, &format!("{{id: idle, on: {on}, do: {action}}}"), JOINS, &Stop::new()).await;
         assert_eq!(moments(&ran, "idle"), ["armed", "never"], "{on}");
@@ -272,6 +273,17 @@ async fn a_fault_of_its_own_lasts_until_it_is_healed() {
     let healed = moment(|m| matches!(m, FaultMoment::Healed));
     assert!(finished("join") < healed && healed < finished("mend"));
     assert_eq!(ran.result.failed, None, "{}", ran.told());
+    clean(&rig, &ran);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_never_broken_cannot_be_healed() {
+    let rig = Rig::new();
+    let text = standing("{id: cut, do: {partition: {from: cp2, to: first}}}, when: {kubernetes: '<1.0'}", "{name: mend, heal: cut}, ");
+    let ran = rig.run(&plan(&text), "r1", &Stop::new()).await;
+    assert_eq!(ran.result.failed.as_deref(), Some("mend"), "{}", ran.told());
+    let reason = "there is no fault \"cut\" to end: its task was skipped, or failed".to_owned();
+    assert_eq!(ran.outcome("mend"), Outcome::Failed { reason });
     clean(&rig, &ran);
 }
 

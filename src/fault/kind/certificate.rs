@@ -12,8 +12,8 @@ use jiff::Timestamp;
 
 use super::super::ground::Ground;
 use super::each;
-use super::guard::{Down, Guard, Refused};
-use crate::node::{Node, path};
+use super::guard::{ASK, Down, Guard, Refused};
+use crate::node::{Node, NodeError, path};
 use crate::pki::{Authority, Issued, Leaf, PkiError, Usage};
 use crate::spec::{BadCertificate, Certificate, Flaw};
 
@@ -23,6 +23,11 @@ const DAY: Duration = Duration::from_hours(24);
 /// The last line since `$1`, as containerd dates it, in which etcd or an API server finds this flaw, `$2`.
 const SAID: &str = r#"cat /var/log/pods/kube-system_etcd-*/etcd/*.log /var/log/pods/kube-system_kube-apiserver-*/kube-apiserver/*.log 2>/dev/null |
 awk -v since="$1" '$1 > since' | grep -oE "(x509|tls): [^\"]*($2)[^\"\\]*" | tail -n 1"#;
+
+/// Only one fault at a time has a certificate; `$1` stands while one does.
+const TAKE: &str =
+    r#"(set -C; : >"$1") 2>/dev/null || { echo "another fault has changed this certificate, and has not ended yet"; exit 5; }"#;
+const RELEASE: &str = r#"rm -f "$1""#;
 
 impl Certificate {
     fn file(self) -> &'static str {
@@ -106,10 +111,15 @@ impl Bad {
         let failed = |e: PkiError| Refused::Failed(format!("{}: {e}", node.name));
         let authority = Authority::read(&String::from_utf8_lossy(&ca), &ca_key).map_err(failed)?;
         let bad = mint(&node, &self.wanted, &authority, now).map_err(failed)?;
+        node.script(TAKE, &[&self.taken()], ASK).await?;
         // from here on it is undone
         self.had.push((node.clone(), had));
         node.write(&key, 0o600, bad.key.as_bytes()).await?;
         Ok(node.write(&cert, 0o644, bad.cert.as_bytes()).await?)
+    }
+
+    fn taken(&self) -> String {
+        format!("/etc/kubernetes/joinder-{}.bad", self.wanted.of.file().replace('/', "-"))
     }
 
     fn paths(&self) -> [String; 2] {
@@ -135,10 +145,13 @@ impl Guard for Bad {
         let healed = join_all(self.had.iter().map(async |(node, [had, had_key])| {
             // a reset has taken it away: so it stays
             if node.read_if_there(&cert).await?.is_none() {
+                node.script(RELEASE, &[&self.taken()], ASK).await?;
                 return Ok(());
             }
             node.write(&key, 0o600, had_key).await?;
-            node.write(&cert, 0o644, had).await
+            node.write(&cert, 0o644, had).await?;
+            node.script(RELEASE, &[&self.taken()], ASK).await?;
+            Ok::<_, NodeError>(())
         }));
         each::undone(healed.await)
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sha2::{Digest, Sha256};
 
 use crate::agent::AgentError;
 use crate::cluster::SelectError;
@@ -33,6 +34,13 @@ pub(in crate::fault) trait Guard: Send {
     /// # Errors
     /// What could not be undone.
     async fn heal(&mut self) -> Result<(), String>;
+}
+
+/// What a fault makes in nodes has this in its name: letters, digits and `_`, another for each key.
+pub(super) fn name_in_nodes(key: &str) -> String {
+    let safe: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
+    let digest = Sha256::digest(key.as_bytes());
+    format!("{safe}_{:08x}", u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]))
 }
 
 /// Why something was not broken.
@@ -69,5 +77,20 @@ impl From<NodeError> for Refused {
 impl From<AgentError> for Refused {
     fn from(e: AgentError) -> Self {
         Self::Failed(e.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_nodes_is_one_that_nft_takes_and_another_for_each_fault() {
+        let name = name_in_nodes("3/split-brain");
+        assert!(name.starts_with("3_split_brain_"), "{name}");
+        let keys = ["3/split_brain", "3/ü", "3/ä", &format!("3/{}", "x".repeat(60)), &format!("3/{}y", "x".repeat(60))];
+        let names: std::collections::BTreeSet<String> = keys.into_iter().map(name_in_nodes).chain([name]).collect();
+        assert_eq!(names.len(), 6, "{names:?}");
+        assert!(names.iter().all(|name| name.len() < 60 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')), "{names:?}");
     }
 }

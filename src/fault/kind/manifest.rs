@@ -7,58 +7,72 @@ use async_trait::async_trait;
 
 use super::super::ground::Ground;
 use super::each;
-use super::guard::{Down, Guard, Refused};
+use super::guard::{Down, Guard, Refused, name_in_nodes};
 use crate::node::Node;
 use crate::spec::EditedManifest;
 
 /// kubeadm may be about to write it.
 const WRITTEN: Duration = Duration::from_secs(30);
 
-/// Changes the manifest of `$1`, its image to `$2` or its command by `$3`, and keeps what it was. The kubelet sees a new file at once.
+/// Changes the manifest of `$1`, its image to `$2` or its command by `$3`, and keeps what it was under the name `$4`. The kubelet sees a
+/// new file at once. A flag that is there already gets the new value; another one comes last, since of two the last counts.
 const EDIT: &str = r#"set -eu
-of=/etc/kubernetes/manifests/$1.yaml kept=/etc/kubernetes/joinder-$1
+of=/etc/kubernetes/manifests/$1.yaml kept=/etc/kubernetes/joinder-$1-$4
+for other in /etc/kubernetes/joinder-"$1"-*.was; do
+  [ ! -e "$other" ] || { echo "another fault has changed $of, and has not ended yet"; exit 5; }
+done
 n=0
 until [ -s "$of" ]; do
   n=$((n + 1)); [ "$n" -lt 1000 ] || { echo "there is no $of: kubeadm has not written it within 20 s"; exit 3; }
   sleep 0.02
 done
+crictl ps -aq --name "^$1\$" >"$kept.before"
 cp -p "$of" "$kept.was"
 cp -p "$of" "$kept.now"
+flag=${3%%=*}
 if [ -n "$2" ]; then sed -i "s#^\( *image:\) .*#\1 $2#" "$kept.now"
-else sed -i "s#^\( *- \)$1\$#&\n\1$3#" "$kept.now"; fi
-! cmp -s "$kept.was" "$kept.now" || { rm "$kept.was" "$kept.now"; echo "$of has no line for it, or is so already"; exit 4; }
+elif grep -q "^ *- $flag=" "$of"; then sed -i "s#^\( *- \)$flag=.*#\1$3#" "$kept.now"
+else
+  last=$(grep -n '^ *- --' "$of" | tail -n 1 | cut -d: -f1)
+  sed -i "${last:-1}s#^\( *- \)--.*#&\n\1$3#" "$kept.now"
+fi
+! cmp -s "$kept.was" "$kept.now" || { rm "$kept".*; echo "$of has no line for it, or is so already"; exit 4; }
 cp -p "$kept.now" "$kept.new"
 mv "$kept.new" "$of""#;
 
-/// A container of `$1` that was made by it, else what the kubelet says of the image `$2`.
-const SAID: &str = r#"for id in $(crictl ps -aq --name "^$1\$"); do
-  ! crictl inspect "$id" | grep -qF -- "$2" || { echo "a container of $1 was made with $2"; exit 0; }
+/// A container of `$1` that was made by it since, else what the kubelet says since of the image `$2`. `$3` is the name of what was kept.
+const SAID: &str = r#"kept=/etc/kubernetes/joinder-$1-$3
+for id in $(crictl ps -aq --name "^$1\$"); do
+  ! grep -qxF "$id" "$kept.before" || continue
+  ! crictl inspect "$id" | grep -qF -- "\"$2\"" || { echo "a container of $1 was made with $2"; exit 0; }
 done
-! journalctl -b -u kubelet -o cat -n 3000 | grep -F -- "$2" | grep -qE 'ErrImage|ImagePullBackOff|Failed to pull|ErrImageNeverPull' ||
-  echo "the kubelet cannot get image $2""#;
+! journalctl --since "@$(stat -c %Z "$kept.was")" -u kubelet -o cat | grep -F -- "$2" |
+  grep -qE 'ErrImage|ImagePullBackOff|Failed to pull|ErrImageNeverPull' || echo "the kubelet cannot get image $2""#;
 
-/// Puts the manifest back, where it is still the changed one.
-const RESTORE: &str = r#"of=/etc/kubernetes/manifests/$1.yaml kept=/etc/kubernetes/joinder-$1
+/// Puts the manifest back, where it is still the changed one. `$2` is the name of what was kept.
+const RESTORE: &str = r#"of=/etc/kubernetes/manifests/$1.yaml kept=/etc/kubernetes/joinder-$1-$2
 if [ -e "$kept.was" ]; then
   if cmp -s "$of" "$kept.now"; then mv "$kept.was" "$of"; fi
-  rm -f "$kept.was" "$kept.now" "$kept.new"
-fi"#;
+fi
+rm -f "$kept".*"#;
 
 /// Nodes with a changed manifest.
 pub(super) struct Edited {
     wanted: EditedManifest,
+    /// Of what is kept in the nodes.
+    name: String,
     nodes: Vec<Arc<Node>>,
 }
 
 impl Edited {
-    pub(super) async fn strike(wanted: &EditedManifest, ground: &Ground) -> Result<Box<dyn Guard>, Refused> {
+    pub(super) async fn strike(wanted: &EditedManifest, key: &str, ground: &Ground) -> Result<Box<dyn Guard>, Refused> {
         let nodes = ground.nodes(&wanted.nodes).await?;
-        let mut this = Self { wanted: wanted.clone(), nodes: Vec::new() };
+        let mut this = Self { wanted: wanted.clone(), name: name_in_nodes(key), nodes: Vec::new() };
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
         let (image, flag) = (part(&wanted.image), part(&wanted.flag));
         for node in nodes {
             this.nodes.push(node.clone());
-            if let Err(e) = node.script(EDIT, &[wanted.of.as_str(), &image, &flag], WRITTEN).await {
+            if let Err(e) = node.script(EDIT, &[wanted.of.as_str(), &image, &flag, &this.name], WRITTEN).await {
                 let _ = this.heal().await;
                 return Err(e.into());
             }
@@ -76,11 +90,11 @@ impl Guard for Edited {
 
     async fn proof(&mut self) -> Option<String> {
         let trace = self.wanted.image.as_deref().or(self.wanted.flag.as_deref()).unwrap_or_default();
-        let args = [self.wanted.of.as_str(), trace];
+        let args = [self.wanted.of.as_str(), trace, &self.name];
         each::proof(each::said(&self.nodes, SAID, &args).await.into_iter().map(|(node, said)| format!("{node}: {said}")))
     }
 
     async fn heal(&mut self) -> Result<(), String> {
-        each::undo(&self.nodes, RESTORE, &[self.wanted.of.as_str()]).await
+        each::undo(&self.nodes, RESTORE, &[self.wanted.of.as_str(), &self.name]).await
     }
 }

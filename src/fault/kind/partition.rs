@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::super::ground::Ground;
-use super::guard::{Down, Guard, Refused};
+use super::guard::{Down, Guard, Refused, name_in_nodes};
 use super::{each, rules};
 use crate::node::Node;
 use crate::spec::Partition;
@@ -27,7 +27,7 @@ pub(super) struct Cut {
 impl Cut {
     pub(super) async fn strike(wanted: &Partition, key: &str, ground: &Ground) -> Result<Box<dyn Guard>, Refused> {
         let (from, to) = (ground.nodes(&wanted.from).await?, ground.nodes(&wanted.to).await?);
-        let table = table(key);
+        let table = format!("joinder_cut_{}", name_in_nodes(key));
         let smaller = if from.len() <= to.len() { &from } else { &to };
         let apart = smaller.iter().map(|node| node.name.clone()).collect();
         let mut this = Self { table: table.clone(), nodes: Vec::new(), apart };
@@ -47,11 +47,6 @@ impl Cut {
         }
         Ok(Box::new(this))
     }
-}
-
-fn table(key: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    format!("joinder_cut_{}", key.chars().map(safe).take(60).collect::<String>())
 }
 
 /// `forward` is for the pods' packets.
@@ -95,10 +90,5 @@ mod tests {
         assert!(both.contains("hook output priority -300\n ip daddr { 10.0.0.2, 10.0.0.3 } counter drop"), "{both}");
         assert!(both.contains("hook input priority -300\n ip saddr"), "{both}");
         assert!(!text("t", &others, true).contains("hook input"));
-    }
-
-    #[test]
-    fn a_tables_name_is_one_that_nft_takes() {
-        assert_eq!(table("3/split-brain"), "joinder_cut_3_split_brain");
     }
 }

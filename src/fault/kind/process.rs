@@ -34,6 +34,8 @@ const CONTINUE: &str = r#"for pid in "$@"; do [ ! -d "/proc/$pid" ] || kill -s C
 const GONE: Duration = Duration::from_secs(5);
 /// How long another one may take to come: the kubelet waits longer and longer before it starts a container again.
 const BACK: Duration = Duration::from_mins(1);
+/// How long it may be away between its end and its next start: the kubelet's unit waits a second.
+const BETWEEN: Duration = Duration::from_secs(10);
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(100);
 
@@ -54,20 +56,24 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) async fn strike(way: Way, what: Victim, nodes: Vec<Arc<Node>>) -> Result<Box<dyn Guard>, Refused> {
-        let what = what.as_str();
+    pub(super) async fn strike(way: Way, victim: Victim, nodes: Vec<Arc<Node>>) -> Result<Box<dyn Guard>, Refused> {
+        let what = victim.as_str();
         let signal = match way {
             Way::Kill => "KILL",
             Way::Pause => "STOP",
             Way::Restart => "TERM",
         };
-        let all = join_all(nodes.iter().map(async |node| (node.clone(), find(node, what, signal).await))).await;
-        let mut struck = Vec::new();
-        for (node, found) in all {
-            let found = found.map_err(Refused::Failed)?;
-            if !found.is_empty() {
-                struck.push((node, found));
-            }
+        let mut struck = signalled(&nodes, what, signal).await?;
+        // it may just have ended, and come back; nobody starts kubeadm again
+        if struck.is_empty() && victim != Victim::Kubeadm {
+            let patience = Patience { limit: BETWEEN, every: EVERY, stop: CancellationToken::new() };
+            let looked = wait(what, &patience, || async {
+                match signalled(&nodes, what, signal).await {
+                    Ok(found) if found.is_empty() => Look::NotYet(String::new()),
+                    found => Look::Done(found),
+                }
+            });
+            struck = looked.await.unwrap_or(Ok(Vec::new()))?;
         }
         if struck.is_empty() {
             return Err(Refused::Failed(format!("no {what} runs on {}", names(&nodes))));
@@ -131,6 +137,19 @@ impl Seen {
         let new: Vec<String> = self.now.iter().filter(|id| !self.before.contains(id)).cloned().collect();
         (self.gone().is_some() && !new.is_empty()).then(|| format!("{} was process {} and is {}", self.what, self.ids(), new.join(" and ")))
     }
+}
+
+/// Sends the signal on each node, and says where there was anybody to get it.
+async fn signalled(nodes: &[Arc<Node>], what: &str, signal: &str) -> Result<Vec<(Arc<Node>, Vec<String>)>, Refused> {
+    let all = join_all(nodes.iter().map(async |node| (node.clone(), find(node, what, signal).await))).await;
+    let mut struck = Vec::new();
+    for (node, found) in all {
+        let found = found.map_err(Refused::Failed)?;
+        if !found.is_empty() {
+            struck.push((node, found));
+        }
+    }
+    Ok(struck)
 }
 
 async fn find(node: &Node, what: &str, signal: &str) -> Result<Vec<String>, String> {

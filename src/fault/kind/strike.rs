@@ -58,7 +58,7 @@ pub(in crate::fault) async fn strike(action: &Action, key: &str, ground: &Ground
         return certificate::Bad::strike(wanted, ground).await;
     }
     if let Some(wanted) = manifest {
-        return manifest::Edited::strike(wanted, ground).await;
+        return manifest::Edited::strike(wanted, key, ground).await;
     }
     if disk_slow.is_some() {
         return Err(Refused::NotApplicable(disk::NO_SLOW_DISK.into()));

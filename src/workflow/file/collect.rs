@@ -80,7 +80,7 @@ mod tests {
         let text = "version: two\nclusters: {}\ncluster: {workers: -1, discovery: fil}\ntasks:\n- name: a\n  init: {}\n  force: yes\n- nam: b\n  timeout: 20\n  exec: {command: [x]}\n  wait: {until: redy}\n  copy: [a, b]\n";
         let found = problems(text);
         let wanted = [
-            "this is \"two\", wanted is a whole number",
+            "this is \"two\", wanted is a whole number from 0 to 4294967295",
             "unknown key `clusters` | is `cluster` meant?",
             "this is \"-1\", wanted is a whole number from 0 to 255",
             "\"fil\" is none of the words",

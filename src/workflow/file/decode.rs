@@ -224,8 +224,8 @@ impl<'de> de::Deserializer<'de> for De<'_> {
     numbers! {
         deserialize_u8 visit_u8 u8, "a whole number from 0 to 255";
         deserialize_u16 visit_u16 u16, "a whole number from 0 to 65535";
-        deserialize_u32 visit_u32 u32, "a whole number";
-        deserialize_u64 visit_u64 u64, "a whole number";
+        deserialize_u32 visit_u32 u32, "a whole number from 0 to 4294967295";
+        deserialize_u64 visit_u64 u64, "a whole number from 0 to 18446744073709551615";
     }
 
     fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {

@@ -2,6 +2,7 @@
 //! nothing could meet or that would never be looked at.
 
 use super::super::file::{Path, suggestion};
+use super::faults::Then;
 use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
@@ -9,7 +10,7 @@ use super::{alone, demands, faults};
 use crate::spec::{Advise, Advised, Exec, Join, Joins, KnownBad, Order, Part, Repair, Restart, State, Wait};
 
 /// One task by itself, with the nodes that there are by then.
-pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, findings: &mut Findings<'_>) {
+pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, then: Then<'_>, findings: &mut Findings<'_>) {
     let own = path.key(task.step.word());
     match &task.step {
         step if nodes.is_etcd_alone() && alone::by_kubeadm(step) => {}
@@ -22,7 +23,7 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         Step::Repair(repair) => self::repair(repair, &own, nodes, findings),
         Step::Advise(advise) => self::advise(advise, &own, findings),
         Step::Member(member) => alone::member(member, &own, nodes, findings),
-        Step::Fault(fault) => faults::standing(fault, &own, nodes, findings),
+        Step::Fault(fault) => faults::standing(fault, &own, nodes, then, findings),
         Step::Cmd(_)
         | Step::Create
         | Step::Init
@@ -33,8 +34,8 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, 
         | Step::Delete
         | Step::Expect => {}
     }
-    faults::check(task, path, nodes, findings);
-    expectations(task, &path.key("expect"), nodes, inited, findings);
+    faults::check(task, path, nodes, then, findings);
+    expectations(task, &path.key("expect"), nodes, then.inited, findings);
 }
 
 fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -225,6 +226,12 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         let help = "break it in a task before, with `fault`, and end it behind with `heal`";
         findings.wrong_with(&path.key("joins"), "the oracle knows nothing of what the task's own faults will do", help);
     }
+    if let (Some(Joins::Oracle), Step::Join(Join { nodes: Some(selector), .. })) = (&expect.joins, &task.step) {
+        let meant = nodes.selected(selector);
+        if !meant.nodes.is_empty() && meant.workers() == meant.nodes.len() {
+            findings.wrong(&path.key("joins"), "the oracle is about members of etcd: only workers join here");
+        }
+    }
     alone::expectations(expect, path, nodes, findings);
     demands::check(&task.step, expect, path, nodes, findings);
 }
@@ -245,17 +252,20 @@ pub(super) fn known_bad(all: &[KnownBad], tasks: &[(Path, PlannedTask)], finding
             findings.wrong_with(&path.key("fails").key("error"), what, "say a text of the reason, or leave `error` out");
         }
         for (key, table) in [("kubeadm", &known.kubeadm), ("etcd", &known.etcd)] {
-            for minor in table.keys() {
-                let numbers: Vec<&str> = minor.split('.').collect();
-                if numbers.len() != 2 || numbers.iter().any(|n| n.parse::<u16>().is_err()) {
-                    findings.wrong(&path.key(key), format!("{minor:?} is no minor version: write it as in \"1.34\""));
+            for (minor, demand) in table {
+                let read = minor.split_once('.').and_then(|(major, minor)| Some((major.parse::<u16>().ok()?, minor.parse::<u16>().ok()?)));
+                match read.filter(|(a, b)| format!("{a}.{b}") == *minor) {
+                    None => findings.wrong(&path.key(key), format!("{minor:?} is no minor version: write it as in \"1.34\"")),
+                    Some((a, b)) if !demand.allows(a, b) => {
+                        findings.wrong(&path.key(key), format!("no version {minor} meets {demand}"));
+                    }
+                    Some(_) => {}
                 }
             }
         }
         let inner = |task: &'_ PlannedTask| if let Step::Group { tasks, .. } = &task.step { tasks.clone() } else { Vec::new() };
-        let all_names: Vec<String> =
-            tasks.iter().flat_map(|(_, task)| std::iter::once(task.clone()).chain(inner(task))).map(|task| task.name).collect();
-        let names = || all_names.iter().map(String::as_str);
+        let all_tasks: Vec<PlannedTask> = tasks.iter().flat_map(|(_, task)| std::iter::once(task.clone()).chain(inner(task))).collect();
+        let names = || all_tasks.iter().map(|task| task.name.as_str());
         if !names().any(|name| name == known.fails.step) {
             let help = match suggestion(&known.fails.step, names()) {
                 Some(meant) => format!("is {meant:?} meant?"),
@@ -263,5 +273,20 @@ pub(super) fn known_bad(all: &[KnownBad], tasks: &[(Path, PlannedTask)], finding
             };
             findings.wrong_with(&path.key("fails").key("step"), format!("there is no task {:?}", known.fails.step), help);
         }
+        if let Some(task) = all_tasks.iter().find(|task| task.name == known.fails.step) {
+            known_step(known, task, &path.key("fails"), findings);
+        }
+    }
+}
+
+/// Can this task fail so?
+fn known_step(known: &KnownBad, task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
+    if task.ignore_error {
+        let what = format!("a failure of {:?} is forgiven by `ignoreError`, and none of it is the known one", task.name);
+        findings.wrong_with(&path.key("step"), what, "leave `ignoreError` out: a known failure is none of the run's");
+    }
+    if known.fails.residue.is_some() && !matches!(task.step, Step::Join(_) | Step::Scale(_)) {
+        let what = format!("nobody joins in `{}`, so that no failed join leaves anything", task.step.word());
+        findings.wrong_with(&path.key("residue"), what, "name a task with `join` or `scale`, also one of a group");
     }
 }

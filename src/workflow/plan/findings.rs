@@ -33,11 +33,6 @@ impl<'a> Findings<'a> {
         self.problems.push(Problem::at(self.root.find(path), what));
     }
 
-    /// The same tree, with another place for what is wrong.
-    pub(super) fn aside<'b>(&'b self, problems: &'b mut Vec<Problem>) -> Findings<'b> {
-        Findings { root: self.root, problems }
-    }
-
     /// Does what a path leads to stand in an imported file?
     pub(super) fn is_imported(&self, path: &Path) -> bool {
         self.root.find(path).file != self.root.place.file

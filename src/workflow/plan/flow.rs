@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::super::file::{Path, suggestion};
+use super::faults::Then;
 use super::findings::Findings;
-use super::select::{Empty, FIRST, Nodes, look_up, short};
+use super::select::{FIRST, Nodes, short};
 use super::types::{PlannedTask, Step};
 use super::{alone, check};
 use crate::cluster::Topology;
 use crate::node::Role;
-use crate::spec::{Join, MemberStep, Scale, Selector, State, Wait};
+use crate::spec::{Fault, Join, Joins, MemberStep, Scale, Selector, State, Wait};
 
 /// What earlier tasks have made.
 struct Flow {
@@ -21,7 +22,7 @@ struct Flow {
     /// Nodes that may have joined.
     tried: BTreeSet<(Role, u8)>,
     /// Faults that last until they are healed.
-    standing: BTreeSet<String>,
+    standing: Vec<Fault>,
     /// How many nodes an etcd alone is founded with.
     founders: u8,
     /// Its nodes that are, or were, members.
@@ -41,7 +42,7 @@ pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings
         nodes,
         joined: BTreeSet::new(),
         tried: BTreeSet::new(),
-        standing: BTreeSet::new(),
+        standing: Vec::new(),
         founders: topology.etcd.as_ref().map_or(0, |etcd| etcd.members),
         members: BTreeSet::new(),
         others: false,
@@ -51,7 +52,19 @@ pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings
         if let Step::Group { tasks, .. } = &task.step {
             let path = path.key("group").key("tasks");
             for (at, inner) in tasks.iter().enumerate() {
-                flow.take(inner, &path.index(at), findings);
+                let path = path.index(at);
+                if matches!(inner.step, Step::Fault(_) | Step::Heal(_)) {
+                    let what = format!("tasks of a group run side by side: what `{}` is there for may come before it", inner.step.word());
+                    let help = "put it before or behind the group, or into `faults` of a task";
+                    findings.wrong_with(&path.key(inner.step.word()), what, help);
+                }
+                if inner.expect.joins == Some(Joins::Oracle)
+                    && (!task.faults.is_empty() || tasks.iter().any(|other| !other.faults.is_empty()))
+                {
+                    let what = "the oracle knows nothing of what the faults of this group will do";
+                    findings.wrong(&path.key("expect").key("joins"), what);
+                }
+                flow.take(inner, &path, findings);
             }
         }
     }
@@ -59,8 +72,10 @@ pub(super) fn tasks(tasks: &[(Path, PlannedTask)], topology: &Topology, findings
 
 impl Flow {
     fn take(&mut self, task: &PlannedTask, path: &Path, findings: &mut Findings<'_>) {
+        let created = self.created;
         self.turn(task, &path.key(task.step.word()), findings);
-        check::one(task, path, &self.nodes, self.inited, findings);
+        let then = Then { created, inited: self.inited, standing: &self.standing };
+        check::one(task, path, &self.nodes, then, findings);
     }
 
     /// Is it the step's turn, and what is there behind it?
@@ -93,15 +108,13 @@ impl Flow {
             Step::Reset(reset) => {
                 needs(inited, "there is no Kubernetes by then", "`init`");
                 // whatever is wrong with the selector is told by the check
-                let mut unheard = Vec::new();
-                let meant = look_up(&reset.nodes, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
+                let meant = self.nodes.selected(&reset.nodes);
                 self.joined.retain(|node| !meant.nodes.contains(node) && !meant.unknown);
             }
             Step::Repair(repair) => {
                 needs(inited, "no join can have failed by then", "`init`");
-                let mut unheard = Vec::new();
                 let selector = repair.nodes.clone().unwrap_or_else(Selector::all);
-                let meant = look_up(&selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
+                let meant = self.nodes.selected(&selector);
                 self.joined.retain(|node| *node == FIRST || !meant.nodes.contains(node));
             }
             Step::Advise(_) => needs(inited, "there is no etcd to ask by then", "`init`"),
@@ -111,8 +124,10 @@ impl Flow {
             }
             Step::Fault(fault) => {
                 needs(created, "there is nothing to break by then", "`create` or `init`");
-                if !self.standing.insert(fault.id.clone()) {
+                if self.standing.iter().any(|other| other.id == fault.id) {
                     findings.wrong_with(&path.key("id"), format!("the fault {:?} is there already", fault.id), "`heal` it before");
+                } else {
+                    self.standing.push((**fault).clone());
                 }
             }
             Step::Heal(id) => self.heal(id, path, findings),
@@ -153,10 +168,10 @@ impl Flow {
             return;
         }
         if let Some(add) = &member.add {
-            let added = self.meant(&add.node, path, findings);
+            let added = self.meant(&add.node);
             self.members.extend(added);
         } else if let Some((word, selector)) = alone::of_a_member(member) {
-            let nodes = self.meant(selector, path, findings);
+            let nodes = self.meant(selector);
             let strangers: Vec<String> = nodes.difference(&self.members).map(|node| short(*node)).collect();
             if !strangers.is_empty() && (word == "start" || !self.others) {
                 let what = format!("{} is no member of etcd by then", strangers.join(", "));
@@ -167,30 +182,30 @@ impl Flow {
     }
 
     /// The nodes that are surely meant; what is wrong with the selector is told by the check.
-    fn meant(&self, selector: &Selector, path: &Path, findings: &mut Findings<'_>) -> BTreeSet<(Role, u8)> {
-        let mut unheard = Vec::new();
-        let meant = look_up(selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard));
+    fn meant(&self, selector: &Selector) -> BTreeSet<(Role, u8)> {
+        let meant = self.nodes.selected(selector);
         if meant.unknown { BTreeSet::new() } else { meant.nodes }
     }
 
     /// Only what was broken by a task can be healed by one.
     fn heal(&mut self, id: &str, path: &Path, findings: &mut Findings<'_>) {
-        if self.standing.remove(id) {
+        if let Some(at) = self.standing.iter().position(|fault| fault.id == id) {
+            self.standing.remove(at);
             return;
         }
-        let help = match suggestion(id, self.standing.iter().map(String::as_str)) {
+        let ids = || self.standing.iter().map(|fault| fault.id.as_str());
+        let help = match suggestion(id, ids()) {
             Some(meant) => format!("is {meant:?} meant?"),
             None if self.standing.is_empty() => "put a task with `fault` before it; what stands in `faults` ends by itself".to_owned(),
-            None => format!("there are: {}", self.standing.iter().cloned().collect::<Vec<_>>().join(", ")),
+            None => format!("there are: {}", ids().collect::<Vec<_>>().join(", ")),
         };
         findings.wrong_with(path, format!("there is no fault {id:?} by then that could be ended"), help);
     }
 
     /// Nodes that joined before cannot join again, unless that may have failed or been disturbed.
     fn join(&mut self, task: &PlannedTask, join: &Join, path: &Path, findings: &mut Findings<'_>) {
-        let mut unheard = Vec::new();
         let selector = join.nodes.clone().unwrap_or_else(Selector::all);
-        let mut meant = look_up(&selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard)).nodes;
+        let mut meant = self.nodes.selected(&selector).nodes;
         meant.remove(&FIRST);
         let again: Vec<String> = meant.intersection(&self.joined).map(|node| short(*node)).collect();
         if !again.is_empty() {
@@ -205,8 +220,7 @@ impl Flow {
 
     /// A node that no task has joined never gets ready.
     fn waits_for_strangers(&self, selector: &Selector, path: &Path, findings: &mut Findings<'_>) {
-        let mut unheard = Vec::new();
-        let meant = look_up(selector, &self.nodes, Empty::Allowed(true), path, &mut findings.aside(&mut unheard)).nodes;
+        let meant = self.nodes.selected(selector).nodes;
         let strangers: Vec<String> = meant.difference(&self.tried).map(|node| short(*node)).collect();
         if !strangers.is_empty() {
             let what = format!("{} has not joined by then", strangers.join(", "));

@@ -79,6 +79,18 @@ impl Nodes {
         };
         Some(self.all().filter(|node| means(*node)).collect())
     }
+
+    /// The nodes that a selector means; words that mean none are told of by [`look_up`].
+    pub(super) fn selected(&self, selector: &Selector) -> Meant {
+        let mut meant = Meant::default();
+        for pick in &selector.0 {
+            match self.meant(pick) {
+                Some(those) => meant.nodes.extend(those),
+                None => meant.unknown = true,
+            }
+        }
+        meant
+    }
 }
 
 /// The nodes that a selector means, by role and number.
@@ -118,15 +130,11 @@ pub(super) fn short((role, n): (Role, u8)) -> String {
 
 /// Looks a selector up; words that mean no node are told of where they must mean one.
 pub(super) fn look_up(selector: &Selector, nodes: &Nodes, empty: Empty, path: &Path, findings: &mut Findings<'_>) -> Meant {
-    let mut meant = Meant::default();
     if selector.0.is_empty() && empty != Empty::Allowed(true) {
         findings.wrong(path, "an empty list selects no node");
     }
     for pick in &selector.0 {
-        let Some(those) = nodes.meant(pick) else {
-            meant.unknown = true;
-            continue;
-        };
+        let Some(those) = nodes.meant(pick) else { continue };
         if those.is_empty() && empty != Empty::Allowed(true) {
             let allow = if empty == Empty::Never { "" } else { ", or say `allowEmpty: true` where selecting none is fine" };
             let raise = |key: &str| format!("raise `{key}` of the cluster{allow}");
@@ -151,7 +159,6 @@ pub(super) fn look_up(selector: &Selector, nodes: &Nodes, empty: Empty, path: &P
             };
             findings.wrong_with(path, format!("`{pick}` selects no node: the cluster has {nodes} by then"), help);
         }
-        meant.nodes.extend(those);
     }
-    meant
+    nodes.selected(selector)
 }

@@ -115,16 +115,16 @@ impl One {
             nodes.still.retain(|(node, _)| *node != self.node);
             return exit(0);
         }
+        if script.contains("was made with") {
+            if nodes.edited.contains(&key) {
+                say(&format!("a container of {} was made with {}", arg(0), arg(1)));
+            }
+            return exit(0);
+        }
         if script.contains("kept=/etc/kubernetes/joinder-") {
             nodes.edited.retain(|other| *other != key);
             if script.contains("until") {
                 nodes.edited.push(key);
-            }
-            return exit(0);
-        }
-        if script.contains("was made with") {
-            if nodes.edited.contains(&key) {
-                say(&format!("a container of {} was made with {}", arg(0), arg(1)));
             }
             return exit(0);
         }
