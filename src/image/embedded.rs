@@ -16,6 +16,11 @@ pub(crate) const NODE_FILES: &[NodeFile] = &[
     ("etc/systemd/system/joinder-network.service", 0o644, include_str!("../../images/node/joinder-network.service")),
     ("etc/systemd/journald.conf.d/10-joinder.conf", 0o644, include_str!("../../images/node/journald.conf")),
     ("etc/sysctl.d/10-joinder.conf", 0o644, include_str!("../../images/node/sysctl.conf")),
+    ("etc/systemd/system/kubelet.service.d/20-kind.conf", 0o644, include_str!("../../images/node/kind/kubelet.conf")),
+    ("etc/systemd/system/pod-network.service", 0o644, include_str!("../../images/node/kind/pod-network.service")),
+    ("kind/bin/before-kubelet", 0o755, include_str!("../../images/node/kind/before-kubelet")),
+    ("kind/bin/pod-network", 0o755, include_str!("../../images/node/kind/pod-network")),
+    ("kind/manifests/default-cni.yaml", 0o644, include_str!("../../images/node/kind/default-cni.yaml")),
     ("etc/crictl.yaml", 0o644, include_str!("../../images/node/crictl.yaml")),
 ];
 /// containerd's configuration; `@PAUSE@` stands for the name of the sandbox image.
@@ -45,4 +50,24 @@ pub(crate) fn pinned(component: &str, version: &str) -> Result<Option<(String, S
     let Some((.., go_mod, go_sum)) = PINNED.iter().find(|(name, at, ..)| (*name, *at) == (component, version)) else { return Ok(None) };
     let text = |file: &str, packed: &Packed| packed.text().map_err(ImageError::io("unpack from joinder", Path::new(file)));
     Ok(Some((text("go.mod", go_mod)?, text("go.sum", go_sum)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::path;
+
+    #[test]
+    fn what_is_there_for_kind_leaves_joinders_own_nodes_alone() {
+        let file = |wanted: &str| NODE_FILES.iter().find(|(path, ..)| *path == wanted).map(|(_, mode, text)| (*mode, *text)).expect(wanted);
+        let (mode, script) = file("kind/bin/before-kubelet");
+        assert!(mode == 0o755 && script.contains(&format!("[ ! -e {} ] || exit 0", path::NETWORK)), "{script}");
+        let (_, unit) = file("etc/systemd/system/pod-network.service");
+        assert!(unit.contains(&format!("ConditionPathExists=!{}\n", path::NETWORK)), "{unit}");
+        let (mode, script) = file("kind/bin/pod-network");
+        assert!(mode == 0o755 && unit.contains("ExecStart=/kind/bin/pod-network") && script.contains(path::CNI), "{script}");
+        // kind reads the one, and asks the kubelet's unit for the other
+        assert!(file("kind/manifests/default-cni.yaml").1.contains("resources: [nodes]"));
+        assert!(file("etc/systemd/system/kubelet.service.d/20-kind.conf").1.contains("ExecStartPre=/kind/bin/before-kubelet"));
+    }
 }

@@ -24,6 +24,7 @@ pub(crate) const RECIPE: &str = "1";
 const ENABLED: &[(&str, &str)] = &[
     ("multi-user.target.wants", "/etc/systemd/system/kubelet.service"),
     ("multi-user.target.wants", "/etc/systemd/system/joinder-network.service"),
+    ("multi-user.target.wants", "/etc/systemd/system/pod-network.service"),
     ("multi-user.target.wants", "/usr/lib/systemd/system/containerd.service"),
 ];
 /// Units that have no place in a container: logins, consoles, upkeep of a machine, the host's hardware.
@@ -160,7 +161,7 @@ fn files(layer: &mut LayerWriter, crictl: &Path) -> io::Result<()> {
     ] {
         layer.only_dir(dir)?;
     }
-    for dir in ["kind/bin", "kind/images", "kind/systemd", "kinder/patches", "kinder/upgrade"] {
+    for dir in ["kind/bin", "kind/images", "kind/manifests", "kind/systemd", "kinder/patches", "kinder/upgrade"] {
         layer.dir(dir)?;
     }
     for (path, mode, text) in NODE_FILES {

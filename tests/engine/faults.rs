@@ -79,8 +79,7 @@ async fn a_lost_answer_is_shown_and_the_join_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn a_fault_that_nothing_sets_off_fails_its_step() {
     let rig = Rig::new();
-    for on in ["{call: MemberAdd, nth: 9}", "{call: MemberPromote, nth: 2}", "{event: member-removed}", "{phase: no-such}", "{after: 9m}"]
-    {
+    for on in ["{call: MemberAdd, nth: 9}", "{call: MemberPromote, nth: 2}", "{event: member-removed}", "{phase: no-such}", "{after: 9m}"] {
         let action = if on.contains("call") { "{delay: {by: 1s}}" } else { "{kill: {what: etcd, nodes: cp2}}" };
         let ran = run_on(&rig, &format!("{{id: idle, on: {on}, do: {action}}}"), JOINS, &Stop::new()).await;
         assert_eq!(moments(&ran, "idle"), ["armed", "never"], "{on}");
