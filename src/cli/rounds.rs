@@ -6,7 +6,7 @@ use std::path::Path;
 use super::args::{NodeArgs, RoundArgs};
 use super::exit::Exit;
 use super::{diag, files};
-use crate::report::{self, Unlucky};
+use crate::report::{self, Unlucky, plain};
 use crate::workflow::{Choice, Plan, Request};
 
 /// `--until-fail` without a number ends here all the same.
@@ -54,7 +54,7 @@ pub(super) fn failed(dir: &Path, request: &Request, nodes: &NodeArgs) -> Result<
     if !lost.is_empty() {
         let lost = lost.into_iter().collect::<Vec<_>>().join(" and ");
         let what = format!("that run was given {lost}, this one is not: what failed there may pass here. It was");
-        diag::say(&format!("warning: {what}\n  {}", unlucky.first().map_or("", |case| &case.repeat)));
+        diag::say(&format!("warning: {what}\n  {}", plain(unlucky.first().map_or("", |case| &case.repeat))));
     }
     unlucky.iter().map(|case| planned(case, dir, request)).collect()
 }
@@ -71,7 +71,8 @@ fn forgotten(repeat: &str, nodes: &NodeArgs) -> Vec<&'static str> {
 }
 
 fn planned(case: &Unlucky, dir: &Path, request: &Request) -> Result<(Plan, u64), (Exit, String)> {
-    let wrong = |why: String| (Exit::BadFile, format!("error: --rerun-failed {}: case {}: {why}", dir.display(), case.name));
+    let wrong =
+        |why: String| (Exit::BadFile, format!("error: --rerun-failed {}: {}", dir.display(), plain(&format!("case {}: {why}", case.name))));
     if case.file.is_empty() {
         return Err(wrong("no file made it".into()));
     }

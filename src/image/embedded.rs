@@ -55,17 +55,17 @@ pub(crate) fn pinned(component: &str, version: &str) -> Result<Option<(String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::path;
 
     #[test]
     fn what_is_there_for_kind_leaves_joinders_own_nodes_alone() {
         let file = |wanted: &str| NODE_FILES.iter().find(|(path, ..)| *path == wanted).map(|(_, mode, text)| (*mode, *text)).expect(wanted);
+        let condition = |unit: &'static str| unit.lines().find_map(|line| line.strip_prefix("ConditionPathExists=")).expect("a condition");
+        let ours = condition(file("etc/systemd/system/joinder-network.service").1);
         let (mode, script) = file("kind/bin/before-kubelet");
-        assert!(mode == 0o755 && script.contains(&format!("[ ! -e {} ] || exit 0", path::NETWORK)), "{script}");
+        assert!(mode == 0o755 && script.contains(&format!("[ ! -e {ours} ] || exit 0")), "{script}");
         let (_, unit) = file("etc/systemd/system/pod-network.service");
-        assert!(unit.contains(&format!("ConditionPathExists=!{}\n", path::NETWORK)), "{unit}");
-        let (mode, script) = file("kind/bin/pod-network");
-        assert!(mode == 0o755 && unit.contains("ExecStart=/kind/bin/pod-network") && script.contains(path::CNI), "{script}");
+        assert_eq!(condition(unit).strip_prefix('!'), Some(ours));
+        assert!(file("kind/bin/pod-network").0 == 0o755 && unit.contains("ExecStart=/kind/bin/pod-network"), "{unit}");
         // kind reads the one, and asks the kubelet's unit for the other
         assert!(file("kind/manifests/default-cni.yaml").1.contains("resources: [nodes]"));
         assert!(file("etc/systemd/system/kubelet.service.d/20-kind.conf").1.contains("ExecStartPre=/kind/bin/before-kubelet"));

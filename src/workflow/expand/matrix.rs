@@ -29,7 +29,9 @@ impl FromStr for Choice {
             let (name, value) = part.split_once('=').ok_or_else(|| format!("{part:?} is no choice: write it as in order=parallel"))?;
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         };
-        text.split([',', ' ']).filter(|part| !part.is_empty()).map(pair).collect::<Result<_, String>>().map(Self)
+        let pairs: Vec<_> = text.split([',', ' ']).filter(|part| !part.is_empty()).map(pair).collect::<Result<_, String>>()?;
+        // as of a variable of a shell that is not set: it would mean every case
+        if pairs.is_empty() { Err("an empty choice: write it as in order=parallel".into()) } else { Ok(Self(pairs)) }
     }
 }
 
@@ -94,11 +96,9 @@ mod tests {
     #[test]
     fn a_choice_names_pairs_that_a_case_has() {
         let case = [("order".to_owned(), "serial".to_owned()), ("n".to_owned(), "3".to_owned())];
-        for (text, wanted) in
-            [("", true), ("order=serial", true), ("order=serial,n=5", false), ("order=serial n=3", true), ("nodes=3", false)]
-        {
+        for (text, wanted) in [("order=serial", true), ("order=serial,n=5", false), ("order=serial n=3", true), ("nodes=3", false)] {
             assert_eq!(text.parse::<Choice>().expect("a choice").holds(&case), wanted, "{text}");
         }
-        assert!("serial".parse::<Choice>().is_err());
+        assert!("serial".parse::<Choice>().is_err() && " ".parse::<Choice>().is_err());
     }
 }

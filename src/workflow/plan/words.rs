@@ -1,5 +1,7 @@
 //! A plan's steps in words, for `--dry-run`, logs and reports.
 
+use serde_json::Value;
+
 use super::types::{Language, Plan, PlannedTask, Step, Transfer};
 use crate::cluster::EtcdAlone;
 use crate::event::TaskPlan;
@@ -53,18 +55,20 @@ fn describe_standing(fault: &Fault) -> String {
 
 /// What a fault does, and when: its own keys and values.
 pub fn describe_fault(fault: &Fault) -> String {
-    let given = |value: serde_json::Result<serde_json::Value>| match value {
-        Ok(serde_json::Value::Object(all)) => {
-            let given: serde_json::Map<_, _> = all.into_iter().filter(|(_, value)| !value.is_null()).collect();
-            serde_json::Value::Object(given).to_string()
-        }
-        Ok(other) => other.to_string(),
-        Err(e) => e.to_string(),
+    let given = |value: serde_json::Result<Value>| value.map_or_else(|e| e.to_string(), |value| without_nulls(value).to_string());
+    let words = |json: String| {
+        let text = json.replace(['{', '}', '"', '[', ']'], "").replace(':', " ").replace(',', ", ");
+        text.trim_end().to_owned()
     };
-    let words = |json: String| json.replace(['{', '}', '"', '[', ']'], "").replace(':', " ").replace(',', ", ");
     let (on, action) = (given(serde_json::to_value(&fault.on)), given(serde_json::to_value(&fault.action)));
     let until = given(serde_json::to_value(fault.until));
     format!("{}: on {}: {}, until {}", fault.id, words(on), words(action), words(until))
+}
+
+/// What is said, at any depth.
+fn without_nulls(value: Value) -> Value {
+    let Value::Object(all) = value else { return value };
+    Value::Object(all.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, without_nulls(value))).collect())
 }
 
 /// Tasks as events tell of them, those of a group behind it. kinder's logs have the whole command in their headers.
