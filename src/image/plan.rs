@@ -8,13 +8,12 @@ use sha2::{Digest, Sha256};
 use super::default_versions::{COREDNS, COREDNS_FOR, CRICTL, DEBIAN, ETCD, KUBERNETES, LOAD_BALANCER, NODE, NODE_NAME};
 use super::embedded::{CONTAINERD, GO_MOD, HAPROXY, IMPORT, NODE_FILES, PAUSE, pinned};
 use super::error::ImageError;
-use super::host;
-use super::node;
 use super::parts::rootfs;
 use super::request::{EtcdSource, ImageRequest, Source};
 use super::source::dir::{self, Found};
 use super::source::gomod::Component;
 use super::version::Version;
+use super::{host, node};
 use crate::runtime::label::{self, Labels};
 
 /// A part of the work whose result is kept in the cache.

@@ -241,7 +241,7 @@ pub struct BadCertificate {
 }
 
 /// A certificate that etcd's CA signs, as `kubeadm certs` names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certificate {
     /// By which a member is known to clients.

@@ -98,3 +98,46 @@ impl Guard for Edited {
         each::undo(&self.nodes, RESTORE, &[self.wanted.of.as_str(), &self.name]).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    const ETCD: &str =
+        "spec:\n  containers:\n  - command:\n    - etcd\n    - --data-dir=/var/lib/etcd\n    - --name=cp1\n    image: etcd:1\n";
+
+    /// Runs a script of a node here, with `dir` for its folder of Kubernetes.
+    fn run(dir: &Path, script: &str, args: &[&str]) -> Option<i32> {
+        let here = script.replace("/etc/kubernetes", &dir.display().to_string());
+        // no container was made yet
+        let script = format!("crictl() {{ :; }}\n{here}");
+        Command::new("sh").args(["-c", &script, "joinder"]).args(args).output().expect("sh").status.code()
+    }
+
+    #[test]
+    fn a_flag_gets_its_value_or_comes_last_and_one_fault_at_a_time_has_the_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("manifests/etcd.yaml");
+        std::fs::create_dir(dir.path().join("manifests")).expect("made");
+        std::fs::write(&file, ETCD).expect("written");
+        let text = || std::fs::read_to_string(&file).expect("read");
+        for (image, flag, wanted) in [
+            ("", "--data-dir=/elsewhere", ETCD.replace("/var/lib/etcd", "/elsewhere")),
+            ("", "--v=1", ETCD.replace("--name=cp1\n", "--name=cp1\n    - --v=1\n")),
+            ("none:2", "", ETCD.replace("etcd:1", "none:2")),
+        ] {
+            assert_eq!(run(dir.path(), EDIT, &["etcd", image, flag, "a"]), Some(0), "{image}{flag}");
+            assert_eq!(text(), wanted);
+            assert_eq!(run(dir.path(), EDIT, &["etcd", "", "--other=1", "b"]), Some(5), "another one has it");
+            assert_eq!(run(dir.path(), RESTORE, &["etcd", "b"]), Some(0));
+            assert_eq!(text(), wanted, "whoever has changed nothing undoes nothing");
+            assert_eq!(run(dir.path(), RESTORE, &["etcd", "a"]), Some(0));
+            assert_eq!(text(), ETCD);
+        }
+        assert_eq!(run(dir.path(), EDIT, &["etcd", "", "--name=cp1", "a"]), Some(4), "it is so already");
+        assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1, "nothing but the manifests is left");
+    }
+}

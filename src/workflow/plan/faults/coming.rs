@@ -7,7 +7,7 @@ use super::super::findings::Findings;
 use super::super::select::{Empty, FIRST, Nodes, look_up, short};
 use super::super::types::{PlannedTask, Step};
 use crate::node::Role;
-use crate::spec::{EtcdCall, Fault, Span, Trigger, Until, Victim};
+use crate::spec::{EtcdCall, Fault, Selector, Span, Trigger, Until, Victim};
 
 /// Looks at a trigger by itself.
 pub(super) fn trigger(on: &Trigger, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -163,14 +163,14 @@ fn call(task: &PlannedTask, fault: &Fault, on: &Path, nodes: &Nodes, findings: &
 
 /// The nodes on which the task runs kubeadm; `None` where that is not sure.
 fn runners(task: &PlannedTask, nodes: &Nodes) -> Option<BTreeSet<(Role, u8)>> {
-    let sure = |selector: &crate::spec::Selector| {
+    let sure = |selector: &Selector| {
         let meant = nodes.selected(selector);
         (!meant.unknown).then_some(meant.nodes)
     };
     match &task.step {
         Step::Init => Some([FIRST].into()),
         Step::Join(join) => {
-            let mut all = sure(&join.nodes.clone().unwrap_or_else(crate::spec::Selector::all))?;
+            let mut all = sure(&join.nodes.clone().unwrap_or_else(Selector::all))?;
             all.remove(&FIRST);
             Some(all)
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::select::Nodes;
 use super::action::on_call;
 use crate::node::Role;
-use crate::spec::{Action, Fault, Selector, Until, Victim};
+use crate::spec::{Action, Certificate, Fault, Selector, Until, Victim};
 
 /// Something of a node that one fault at a time can have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ enum Thing {
     Process(&'static str),
     Network,
     Disk,
-    Certificate(String),
+    Certificate(Certificate),
     Manifest(&'static str),
 }
 
@@ -85,7 +85,7 @@ fn changed(action: &Action, nodes: &Nodes) -> Things {
         bandwidth.as_ref().map(|link| (&link.nodes, Thing::Network)),
         disk_full.as_ref().map(|on| (&on.nodes, Thing::Disk)),
         disk_slow.as_ref().map(|disk| (&disk.nodes, Thing::Disk)),
-        certificate.as_ref().map(|bad| (&bad.nodes, Thing::Certificate(format!("{:?}", bad.of)))),
+        certificate.as_ref().map(|bad| (&bad.nodes, Thing::Certificate(bad.of))),
         manifest.as_ref().map(|edited| (&edited.nodes, Thing::Manifest(edited.of.as_str()))),
     ];
     let each = parts.into_iter().flatten();
