@@ -156,6 +156,25 @@ async fn a_stop_in_the_middle_of_a_fault_undoes_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_process_that_is_between_its_end_and_its_start_is_waited_for_and_one_that_never_comes_fails() {
+    let fault = "{id: x, on: {event: learner-announced}, do: {pause: {what: kubelet, nodes: cp2}}, until: 1s}";
+    for (looks, comes) in [(20, true), (1000, false)] {
+        let rig = Rig::new();
+        rig.nodes.just_ended("one-control-plane-2", "kubelet", looks);
+        let ran = run_on(&rig, fault, JOINS, &Stop::new()).await;
+        let (judged, saw) = verdict(&ran, "fault x");
+        if comes {
+            assert_eq!(moments(&ran, "x"), ["armed", "done", "bit", "healed"]);
+            assert_eq!(judged, Verdict::Pass, "{saw}");
+        } else {
+            assert_eq!(moments(&ran, "x"), ["armed", "failed"]);
+            assert!(judged == Verdict::Fail && saw.contains("no kubelet runs on one-control-plane-2"), "{judged:?} {saw}");
+        }
+        clean(&rig, &ran);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_done_here_is_undecided_and_not_passed() {
     let cut = "{id: cut, on: {event: learner-announced}, do: {partition: {from: cp2, to: first}}}";
     let slow = "{id: slow, on: {event: learner-announced}, do: {diskSlow: {nodes: cp2, rate: 1MiB}}}";

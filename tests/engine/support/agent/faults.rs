@@ -90,6 +90,12 @@ impl One {
         let mut nodes = self.nodes.lock();
         let key = (self.node.clone(), arg(0));
         if script.contains("/comm") {
+            if let Some(looks) = nodes.between.get_mut(&key)
+                && *looks > 0
+            {
+                *looks -= 1;
+                return exit(0);
+            }
             let kubeadm = nodes.running.get(&self.node).cloned();
             match (arg(0).as_str(), arg(1).as_str()) {
                 ("kubeadm", _) if kubeadm.is_none() => {}

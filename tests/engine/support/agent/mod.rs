@@ -59,6 +59,8 @@ struct Inner {
     no_nft: bool,
     /// Processes that stand still, by node and name.
     still: Vec<(String, String)>,
+    /// Processes that have ended, and for how many looks they are not back yet; by node and name.
+    between: BTreeMap<(String, String), u32>,
 }
 
 /// What a proxy was told to disturb.
@@ -120,6 +122,11 @@ impl Nodes {
     /// No node has nft.
     pub(crate) fn no_nft(&self) {
         self.lock().no_nft = true;
+    }
+
+    /// This process of the node has just ended, and is back only after so many looks.
+    pub(crate) fn just_ended(&self, node: &str, what: &str, looks: u32) {
+        self.lock().between.insert((node.to_owned(), what.to_owned()), looks);
     }
 
     /// What faults have left in nodes: proxies, what they disturb, tables, processes that stand still.
