@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::args::{NodeArgs, RoundArgs, RunArgs, SelectArgs, VarArgs, WorkflowArgs};
+use super::diag;
 use super::exit::Exit;
 use super::run::{Manner, run_as};
 use crate::event::{Event, Outcome, Told};
@@ -12,6 +13,10 @@ use crate::event::{Event, Outcome, Told};
 pub(super) async fn workflow(args: WorkflowArgs) -> Exit {
     // kinder stops there without cleanup and without JUnit, which nobody can want
     let _ = args.exit_on_task_error;
+    if args.config.is_dir() {
+        let what = format!("{} is a folder, and CONFIG is one file; `joinder run` runs all of a folder", args.config.display());
+        return diag::fail(Exit::Unexpected, &anyhow::anyhow!(what));
+    }
     let run = RunArgs {
         files: vec![args.config],
         vars: VarArgs::default(),

@@ -30,10 +30,10 @@ pub(super) fn is_it(case: &Case) -> bool {
 pub(super) fn header(task: &Task) -> String {
     let plan = &task.plan;
     let rule = rule();
+    let description = if plan.description.is_empty() { String::new() } else { format!("{}\n", plain(&plan.description)) };
     format!(
-        "{rule}\n{}\n{}\n\ncommand : {}\ntimeout : {}\nforce   : {}\n{rule}\n",
+        "{rule}\n{}\n{description}command : {}\ntimeout : {}\nforce   : {}\n{rule}\n\n",
         names::task(plan.index, &plan.name),
-        plain(plan.description.trim_end()),
         plain(&plan.what),
         go(plan.limit),
         plan.force

@@ -16,9 +16,16 @@ use crate::sys::clock::human;
 #[derive(Debug)]
 pub(super) struct Logs {
     dir: PathBuf,
-    open: BTreeMap<usize, File>,
+    open: BTreeMap<usize, Log>,
     /// Whose kubeadm runs on a node.
     on: BTreeMap<String, usize>,
+}
+
+#[derive(Debug)]
+struct Log {
+    file: File,
+    /// As it came, as kinder has it: signs that steer a terminal too.
+    raw: bool,
 }
 
 impl Logs {
@@ -56,7 +63,7 @@ impl Logs {
             }
             Event::TaskFinished { index, .. } => {
                 // kinder's logs end with the output
-                if let (Some(mut file), Some(task), false) = (self.open.remove(index), find(case, *index), kinder::is_it(case)) {
+                if let (Some(Log { mut file, raw: false }), Some(task)) = (self.open.remove(index), find(case, *index)) {
                     file.write_all(end(task).as_bytes())?;
                 }
             }
@@ -96,12 +103,15 @@ impl Logs {
         let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
         let mut file = File::create(&path).map_err(named)?;
         file.write_all(header.as_bytes())?;
-        self.open.insert(task.plan.index, file);
+        self.open.insert(task.plan.index, Log { file, raw: kinder::is_it(case) });
         Ok(())
     }
 
     fn line(&mut self, index: usize, node: &str, line: &str) -> io::Result<()> {
-        let Some(file) = self.open.get_mut(&index) else { return Ok(()) };
+        let Some(Log { file, raw }) = self.open.get_mut(&index) else { return Ok(()) };
+        if *raw {
+            return writeln!(file, "{line}");
+        }
         let node = if node.is_empty() { String::new() } else { format!("{}: ", one_line(node)) };
         // Tabs indent the stacks that programs print; they harm nobody.
         let line: Vec<String> = line.split('\t').map(one_line).collect();

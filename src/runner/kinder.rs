@@ -1,8 +1,8 @@
 //! Runs a plan of version 1 by kinder's rules: one process after the other, and after a failure only what is forced.
 //!
 //! Two things are otherwise than with kinder, where nobody can rely on what it does. `--exit-on-task-error` and a signal leave forced
-//! tasks their turn; a process is asked to end before it is killed. What a task leaves running goes on, as with kinder: it may be a
-//! container engine that the task has restarted.
+//! tasks their turn; a process is asked to end before it is killed, and a second signal that comes while it still ends kills it. What a
+//! task leaves running goes on, as with kinder: it may be a container engine that the task has restarted.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::run::CaseResult;
 use super::task::cleanup;
 use crate::event::{Bus, Event, Outcome};
 use crate::sys::env;
-use crate::sys::process::{self, End, Pipe, Program};
+use crate::sys::process::{self, End, Program};
 use crate::sys::redact::Redactor;
 use crate::sys::stop::Stop;
 use crate::workflow::{Plan, PlannedTask, Process, Step};
@@ -29,18 +29,18 @@ pub async fn run_v1(plan: &Plan, events: &Bus, stop: &Stop) -> CaseResult {
     // what reads on where tasks have left something running
     let mut others = JoinSet::new();
     // why nothing ordinary runs any more
-    let mut skip: Option<&str> = None;
+    let mut over = Over::default();
+    // the second signal ends cleanup, or the third, when the second came while an ordinary task still ended
+    let mut cleaning = cleanup(stop);
     for warning in &plan.topology.warnings {
         events.tell(Event::Warning { text: warning.clone() });
     }
     for task in &plan.tasks {
-        if stop.soft.is_cancelled() && skip.is_none() {
-            skip = Some("skipping because task workflow was canceled by the user");
-        }
-        let reason = match (task.force, skip) {
-            (true, _) if stop.hard.is_cancelled() => Some("skipping because task workflow was canceled by the user twice"),
-            (true, _) | (false, None) => None,
-            (false, Some(reason)) => Some(reason),
+        over.canceled |= stop.soft.is_cancelled();
+        let reason = match task.force {
+            true if cleaning.hard.is_cancelled() => Some("skipping because task workflow was canceled by the user twice"),
+            true => None,
+            false => over.reason(),
         };
         if let Some(reason) = reason {
             tell(task, &Outcome::Skipped { reason: reason.into() }, false, Duration::ZERO, events);
@@ -48,8 +48,11 @@ pub async fn run_v1(plan: &Plan, events: &Bus, stop: &Stop) -> CaseResult {
         }
         events.tell(Event::TaskStarted { index: task.index, name: task.name.clone() });
         let began = Instant::now();
-        let own = if task.force { cleanup(stop) } else { stop.clone() };
-        let outcome = run_one(task, &own, events, &mut others).await;
+        let own = if task.force { &cleaning } else { stop };
+        let outcome = run_one(task, own, events, &mut others).await;
+        if !task.force && stop.hard.is_cancelled() {
+            cleaning = Stop { soft: stop.last.child_token(), hard: stop.last.clone(), ..stop.clone() };
+        }
         let counts = counts(&outcome, task.ignore_error);
         tell(task, &outcome, counts, began.elapsed(), events);
         if !counts {
@@ -59,15 +62,33 @@ pub async fn run_v1(plan: &Plan, events: &Bus, stop: &Stop) -> CaseResult {
         if outcome != Outcome::Stopped {
             result.failed.get_or_insert_with(|| task.name.clone());
         }
-        skip.get_or_insert(match outcome {
-            Outcome::TimedOut { .. } => "skipping because a predecessor task timed-out",
-            Outcome::Stopped => "skipping because task workflow was canceled by the user",
-            Outcome::Passed | Outcome::Failed { .. } | Outcome::NotStarted { .. } | Outcome::Skipped { .. } => {
-                "skipping because a predecessor task failed"
-            }
-        });
+        match outcome {
+            Outcome::TimedOut { .. } => over.timed_out = true,
+            Outcome::Stopped => over.canceled = true,
+            Outcome::Passed | Outcome::Failed { .. } | Outcome::NotStarted { .. } | Outcome::Skipped { .. } => over.failed = true,
+        }
     }
     result
+}
+
+/// What has happened to tasks so far that leaves ordinary ones no turn.
+#[derive(Debug, Default)]
+struct Over {
+    failed: bool,
+    timed_out: bool,
+    canceled: bool,
+}
+
+impl Over {
+    /// Why an ordinary task is skipped, in kinder's words and in its order, whichever came first.
+    fn reason(&self) -> Option<&'static str> {
+        let reasons = [
+            (self.failed, "skipping because a predecessor task failed"),
+            (self.timed_out, "skipping because a predecessor task timed-out"),
+            (self.canceled, "skipping because task workflow was canceled by the user"),
+        ];
+        reasons.into_iter().find_map(|(is, reason)| is.then_some(reason))
+    }
 }
 
 /// `ignoreError` covers an exit code and nothing else: not a program that could not be started, a limit, a stop.
@@ -93,13 +114,10 @@ async fn run_one(task: &PlannedTask, stop: &Stop, events: &Bus, others: &mut Joi
     };
     let part = stop.part();
     let redact = Redactor::default();
-    let (mut out, mut err) = (redact.lines(), redact.lines());
-    let hear = |pipe, line: String, more| {
-        let line = match pipe {
-            Pipe::Out => out.piece(&line, more),
-            Pipe::Err => err.piece(&line, more),
-        };
-        events.tell(Event::Output { index: task.index, node: String::new(), error: pipe == Pipe::Err, line });
+    let mut lines = redact.lines();
+    let hear = |_, line: String, more| {
+        let line = lines.piece(&line, more);
+        events.tell(Event::Output { index: task.index, node: String::new(), error: false, line });
     };
     let running = process::run_leaving(&program, GRACE, &part, hear, others);
     tokio::pin!(running);
@@ -131,17 +149,17 @@ async fn run_one(task: &PlannedTask, stop: &Stop, events: &Bus, others: &mut Joi
     }
 }
 
-/// The program is looked up in joinder's own `PATH`, also where the file gives the task another one.
+/// The program, both of whose streams are one file for kinder. It is looked up in joinder's own `PATH`, also where the file gives the task another one.
 fn program(process: &Process) -> Result<Program, String> {
     let Process { program, args, dir, env } = process.clone();
     if program.contains('/') {
-        return Ok(Program { program, args, dir, env });
+        return Ok(Program { program, args, dir, env, joined: true });
     }
     let path = env::var("PATH").unwrap_or_default();
     let runs = |path: &Path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
     let found = path.split(':').map(|dir| Path::new(dir).join(&program)).find(|path| runs(path));
     match found {
-        Some(found) => Ok(Program { program: found.display().to_string(), args, dir, env }),
+        Some(found) => Ok(Program { program: found.display().to_string(), args, dir, env, joined: true }),
         None => Err(format!("there is no program {program:?} in PATH")),
     }
 }

@@ -1,5 +1,6 @@
 //! One task: its limit, its step, its judgements, and what is told of it.
 
+use std::path::absolute;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -18,7 +19,7 @@ use crate::step::{self, StepError, World};
 use crate::sys::clock::Stamp;
 use crate::sys::process::Program;
 use crate::sys::stop::Stop;
-use crate::workflow::{PlannedTask, Process, Step, Transfer};
+use crate::workflow::{ARTIFACTS, PlannedTask, Process, Step, Transfer};
 
 /// How long a step may take to end after its limit has passed or a stop came, before its work is dropped. A process on this
 /// machine has 10 s to end by itself.
@@ -124,7 +125,7 @@ pub(super) fn unmet(task: &PlannedTask, world: &World) -> Option<String> {
 
 /// Cleanup goes on after a soft stop.
 pub(super) fn cleanup(stop: &Stop) -> Stop {
-    Stop { soft: stop.hard.child_token(), hard: stop.hard.clone() }
+    Stop { soft: stop.hard.child_token(), ..stop.clone() }
 }
 
 fn own_stop(task: &PlannedTask, stop: &Stop) -> Stop {
@@ -256,7 +257,7 @@ fn outcome(ended: Result<(), StepError>) -> Outcome {
 /// The steps that can run beside others.
 async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), StepError> {
     match &task.step {
-        Step::Cmd(process) => step::cmd(world, task.index, &program(process), stop).await,
+        Step::Cmd(process) => step::cmd(world, task.index, &program(process, world), stop).await,
         Step::Join(join) => step::join(world, join, stop).await,
         Step::Exec(exec) => step::exec(world, task.index, exec, stop).await,
         Step::Copy(Transfer::In { from, nodes, to, allow_empty }) => step::copy_in(world, from, nodes, to, *allow_empty, stop).await,
@@ -277,7 +278,15 @@ async fn beside(task: &PlannedTask, world: &World, stop: &Stop) -> Result<(), St
     }
 }
 
-fn program(process: &Process) -> Program {
-    let Process { program, args, dir, env } = process.clone();
-    Program { program, args, dir, env }
+/// With the folder of artifacts where it asks for it.
+fn program(process: &Process, world: &World) -> Program {
+    let Process { mut program, mut args, mut dir, env } = process.clone();
+    if let Some(artifacts) = world.artifacts().and_then(|dir| absolute(dir).ok()) {
+        let artifacts = artifacts.display().to_string();
+        for text in std::iter::once(&mut program).chain(&mut args) {
+            *text = text.replace(ARTIFACTS, &artifacts);
+        }
+        dir = dir.map(|dir| dir.display().to_string().replace(ARTIFACTS, &artifacts).into());
+    }
+    Program { program, args, dir, env, joined: false }
 }

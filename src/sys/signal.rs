@@ -1,4 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP become stops: the first is soft, the second hard.
+//! SIGINT, SIGTERM and SIGHUP become stops: the first is soft, the second hard. A SIGHUP is never the second: a terminal that is
+//! closed sends it twice, once by its shell.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -34,20 +35,22 @@ impl Handlers {
     pub async fn listen(self, stop: Stop, caught: watch::Sender<Option<Caught>>) {
         let Self { mut int, mut term, mut hup } = self;
         loop {
-            let which = tokio::select! {
-                _ = int.recv() => Caught::Interrupt,
-                _ = term.recv() => Caught::Terminate,
-                _ = hup.recv() => Caught::Terminate,
+            let (which, again) = tokio::select! {
+                _ = int.recv() => (Caught::Interrupt, true),
+                _ = term.recv() => (Caught::Terminate, true),
+                _ = hup.recv() => (Caught::Terminate, false),
             };
             caught.send_if_modified(|first| {
                 let fresh = first.is_none();
                 first.get_or_insert(which);
                 fresh
             });
-            if stop.soft.is_cancelled() {
-                stop.hard.cancel();
-            } else {
+            if !stop.soft.is_cancelled() {
                 stop.soft.cancel();
+            } else if again && stop.hard.is_cancelled() {
+                stop.last.cancel();
+            } else if again {
+                stop.hard.cancel();
             }
         }
     }

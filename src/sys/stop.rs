@@ -9,19 +9,21 @@ pub struct Stop {
     pub soft: CancellationToken,
     /// No cleanup either: say what is left and go. Implies [`Stop::soft`].
     pub hard: CancellationToken,
+    /// Asked for once more, for whoever takes [`Stop::hard`] for the end of ordinary work alone.
+    pub last: CancellationToken,
 }
 
 impl Stop {
     /// Neither level is set.
     pub fn new() -> Self {
         let hard = CancellationToken::new();
-        Self { soft: hard.child_token(), hard }
+        Self { soft: hard.child_token(), hard, last: CancellationToken::new() }
     }
 
     /// A stop for part of the work: ends when `self` ends, and can be ended alone.
     #[must_use]
     pub fn part(&self) -> Self {
-        Self { soft: self.soft.child_token(), hard: self.hard.clone() }
+        Self { soft: self.soft.child_token(), ..self.clone() }
     }
 }
 

@@ -12,5 +12,5 @@ mod v1;
 pub use expand::{Artifacts, Choice, Labels, Loaded, Request, plans, plans_of_text};
 pub use file::{Problems, suggestion};
 pub use migrate::{Migrated, migrate};
-pub use plan::{Language, Plan, PlannedTask, Process, Step, Transfer, describe, describe_fault, outline};
+pub use plan::{ARTIFACTS, Language, Plan, PlannedTask, Process, Step, Transfer, describe, describe_fault, outline};
 pub use v1::go_duration;

@@ -97,6 +97,17 @@ async fn a_command_is_heard_and_its_end_is_told_apart() {
 }
 
 #[tokio::test]
+async fn the_folder_of_artifacts_is_written_out_when_a_process_runs() {
+    let rig = Rig::new();
+    let text = "{version: 2, tasks: [{name: say, cmd: sh, args: [-c, 'echo {{ .env.ARTIFACTS }}x $ARTIFACTS; pwd'], dir: '{{ .env.ARTIFACTS }}'}]}";
+    let ran = rig.run_timed(&crate::support::plan(text), "r1", &Stop::new(), false, Duration::ZERO).await;
+    assert_eq!(ran.outcome("say"), Outcome::Passed);
+    let output = ran.output();
+    let (told, own) = output[0].trim_start_matches(": ").split_once("x ").expect("both");
+    assert!(told == own && told.starts_with('/') && output[1] == format!(": {own}"), "{output:?}");
+}
+
+#[tokio::test]
 async fn a_failure_in_a_group_stops_the_others_and_all_are_told() {
     for keep_going in [false, true] {
         let rig = Rig::new();

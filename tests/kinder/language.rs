@@ -12,7 +12,7 @@ const SAY: &str = "tasks:\n- cmd: printf\n  args: ['%s\\n', ";
 fn said(head: &str, args: &str) -> Vec<String> {
     let rig = Rig::with(&format!("version: 1\n{head}{SAY}{args}]\n"));
     rig.test(&[]).ends(0);
-    output(&rig.read("art/task-01-log.txt"))
+    output(&rig.read("art/task-00-log.txt"))
 }
 
 /// The lines of a log below its header.
@@ -40,7 +40,7 @@ fn only_the_first_document_is_read_and_merge_keys_are_understood() {
         "version: 1\nvars: &v {a: x}\nenv:\n  <<: *v\n  b: why\ntasks:\n- {cmd: printenv, args: [a, b]}\n---\nversion: [nonsense\n",
     );
     rig.test(&[]).ends(0);
-    assert_eq!(output(&rig.read("art/task-01-log.txt")), ["x", "why"]);
+    assert_eq!(output(&rig.read("art/task-00-log.txt")), ["x", "why"]);
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn what_is_no_template_stays_as_it_is() {
     let text = "version: 1\nsummary: '{{ .s }}'\ntasks:\n- name: '{{ .n }}'\n  description: '{{ .d }} {{'\n  cmd: echo\n  args: ['${x} }}}} {% # %}', \"'{print $2}'\"]\n";
     let rig = Rig::with(text);
     rig.test(&[]).ends(0);
-    let log = rig.read("art/task-01-{{ .n }}-log.txt");
-    assert!(log.contains("\ntask-01-{{ .n }}\n{{ .d }} {{\n"), "{log}");
+    let log = rig.read("art/task-00-{{ .n }}-log.txt");
+    assert!(log.contains("\ntask-00-{{ .n }}\n{{ .d }} {{\n"), "{log}");
     assert_eq!(output(&log), ["${x} }}}} {% # %} '{print $2}'"]);
 }
 
@@ -73,7 +73,7 @@ fn the_folder_of_artifacts_is_known_in_commands_and_in_vars_only_from_outside() 
     assert!(refused.err.contains("no environment variable `ARTIFACTS`"), "{}", refused.err);
     let outside = rig.command(&["test", "workflow", "w.yaml", "art"]).env("ARTIFACTS", "/outside").status().expect("it starts");
     assert!(outside.success());
-    assert_eq!(output(&rig.read("art/task-01-log.txt")), [format!("/outside {}", rig.path("art").display())]);
+    assert_eq!(output(&rig.read("art/task-00-log.txt")), [format!("/outside {}", rig.path("art").display())]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn labels_are_looked_up_in_a_folder_or_at_a_mirror_and_once() {
     let status = rig.command(&["test", "workflow", "w.yaml", "art"]).env("JOINDER_RELEASES", &base).status().expect("it starts");
     assert!(status.success());
     assert_eq!(server.join().expect("served"), "GET /k8s/ci/x.txt HTTP/1.1");
-    assert_eq!(output(&rig.read("art/task-01-log.txt")), ["v1.36.7v1.36.7"]);
+    assert_eq!(output(&rig.read("art/task-00-log.txt")), ["v1.36.7v1.36.7"]);
 }
 
 #[test]
@@ -119,13 +119,13 @@ fn who_imports_wins_and_a_parent_without_vars_takes_those_of_the_import() {
     rig.write("parts/tasks.yaml", imported);
     rig.write("w.yaml", "version: 1\ntasks:\n- import: parts/tasks.yaml\n- import: ./parts/tasks.yaml\n");
     rig.test(&[]).ends(0);
-    assert_eq!(output(&rig.read("art/task-02-one-log.txt")), ["import import import"]);
+    assert_eq!(output(&rig.read("art/task-01-one-log.txt")), ["import import import"]);
     rig.write(
         "w.yaml",
         "version: 1\nvars: {a: parent}\nenv: {C: parent}\ntasks:\n- {name: own, cmd: echo}\n- {name: x, import: parts/tasks.yaml}\n",
     );
     rig.test(&[]).ends(0);
-    assert_eq!(output(&rig.read("art/task-02-one-log.txt")), ["parent import parent"]);
+    assert_eq!(output(&rig.read("art/task-01-one-log.txt")), ["parent import parent"]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn maps_that_are_null_take_those_of_an_import() {
         "version: 1\nvars: {a: import}\nenv: {C: import}\ntasks:\n- {cmd: echo, args: ['{{ .vars.a }} {{ .env.C }}'], dir: ~, timeout: ~}\n",
     );
     rig.test(&[]).ends(0);
-    assert_eq!(output(&rig.read("art/task-01-log.txt")), ["import import"]);
+    assert_eq!(output(&rig.read("art/task-00-log.txt")), ["import import"]);
 }
 
 #[test]
@@ -150,8 +150,23 @@ fn a_hundred_tasks_keep_their_names_also_when_they_are_imported() {
     let names: Vec<String> = rig.junit().into_iter().map(|(name, _)| name).collect();
     assert_eq!(
         (names[0].as_str(), names[99].as_str(), names[100].as_str(), names[101].as_str()),
-        ("task-01-foo1", "task-100-foo100", "task-101-last", "task-102")
+        ("task-00-foo1", "task-99-foo100", "task-100-last", "task-101")
     );
+}
+
+#[test]
+fn a_variable_may_add_to_its_own_value_of_outside_and_vars_see_that_of_outside() {
+    let text = "version: 1
+vars: {v: '{{ .env.OWN }}', only: '{{ .env.INNER }}'}
+env: {OWN: '{{ .env.OWN }}:more', INNER: inner}
+tasks: [{cmd: sh, args: [-c, 'echo {{ .vars.v }} {{ .vars.only }} {{ .env.OWN }} $OWN']}]
+";
+    let rig = Rig::with(text);
+    let status = rig.command(&["test", "workflow", "w.yaml", "art"]).env("OWN", "outer").status().expect("it starts");
+    assert!(status.success());
+    assert_eq!(output(&rig.read("art/task-00-log.txt")), ["outer inner outer:more outer:more"]);
+    let alone = rig.test(&[]).ends(1);
+    assert!(alone.err.contains("in a circle: .env.OWN"), "{}", alone.err);
 }
 
 #[test]
@@ -160,8 +175,8 @@ fn a_variable_with_an_equals_sign_in_it_is_whole() {
         Rig::with("version: 1\nenv: {OWN: a=b=c}\ntasks:\n- {cmd: printenv, args: [KV, OWN]}\n- {cmd: echo, args: ['{{ .env.KV }}']}\n");
     let status = rig.command(&["test", "workflow", "w.yaml", "art"]).env("KV", "a=b=c").status().expect("it starts");
     assert!(status.success());
-    assert_eq!(output(&rig.read("art/task-01-log.txt")), ["a=b=c", "a=b=c"]);
-    assert_eq!(output(&rig.read("art/task-02-log.txt")), ["a=b=c"]);
+    assert_eq!(output(&rig.read("art/task-00-log.txt")), ["a=b=c", "a=b=c"]);
+    assert_eq!(output(&rig.read("art/task-01-log.txt")), ["a=b=c"]);
 }
 
 #[test]

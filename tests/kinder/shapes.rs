@@ -90,13 +90,13 @@ fn a_pod_that_is_not_ready_for_a_moment_is_looked_at_again_and_one_that_stays_so
         // its wait is over as it begins
         let ran = Ran::of(rig.command(&["test", "workflow", "w.yaml", "art"]).env("SECONDS", "3600").output().expect("joinder starts"));
         ran.ends(1);
-        let log = rig.read("art/task-01-check-cluster-log.txt");
+        let log = rig.read("art/task-00-check-cluster-log.txt");
         assert!(log.contains("kube-apiserver is ready in v1.36.3 on 0 control planes, and not on 1\nand it was still so"), "{log}");
 
         rig.program("kinder", &INFO.replace("VOTER", "learner"));
         pod_is("ready=true");
         Ran::of(rig.command(&["test", "workflow", "w.yaml", "art"]).env("SECONDS", "3600").output().expect("joinder starts")).ends(1);
-        let log = rig.read("art/task-01-check-cluster-log.txt");
+        let log = rig.read("art/task-00-check-cluster-log.txt");
         assert!(log.contains("etcd has 0 voters, and not 1"), "{log}");
     }
 }

@@ -1,6 +1,7 @@
 //! One program from its start to the end of all that it started.
 
 use std::fmt;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -39,6 +40,8 @@ pub struct Program {
     pub dir: Option<PathBuf>,
     /// Variables beside this process' own.
     pub env: Vec<(String, String)>,
+    /// Both of its streams into one, so that their order is kept: all is told as [`Pipe::Out`].
+    pub joined: bool,
 }
 
 /// Which of its output streams a program wrote to.
@@ -137,13 +140,22 @@ async fn follow(
     if let Some(dir) = &program.dir {
         command.current_dir(dir);
     }
+    let mut both = None;
+    if program.joined {
+        match one_pipe(&mut command) {
+            Ok(out) => both = Some(out),
+            Err(e) => return ended(End::NotStarted(format!("no pipe for what it writes: {e}"))),
+        }
+    }
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(e) => return ended(End::NotStarted(e.to_string())),
     };
+    // it holds the writing ends of the pipe, which would never end
+    drop(command);
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     let mut family = Family { kin: Kin { leader, mark }, reaped: false, over: false };
-    let mut output = Output { out: child.stdout.take(), err: child.stderr.take(), lines: Default::default() };
+    let mut output = Output { out: child.stdout.take().or(both), err: child.stderr.take(), lines: Default::default() };
 
     let status = loop {
         tokio::select! {
@@ -177,6 +189,13 @@ async fn follow(
     output.finish(&mut hear);
     family.over = true;
     Ran { end, leaked, left }
+}
+
+/// Gives a program one pipe for both of its streams, and returns where to read.
+fn one_pipe(command: &mut Command) -> std::io::Result<ChildStdout> {
+    let (reader, writer) = std::io::pipe()?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    ChildStdout::from_std(std::process::ChildStdout::from(OwnedFd::from(reader)))
 }
 
 fn how(status: std::io::Result<ExitStatus>) -> End {

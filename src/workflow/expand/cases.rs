@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::super::file::{self, Node, Problem, Problems, Sources, Style, Text, Value};
-use super::super::plan::{self, Named, Plan};
+use super::super::plan::{self, ARTIFACTS, Named, Plan};
 use super::super::v1;
 use super::import::{self, Complete};
 use super::labels::Labels;
@@ -131,10 +131,17 @@ fn of_cases(path: &Path, whole: &Complete, request: &Request, sources: &Sources,
         }
         cases += 1;
         let mut root = whole.root.clone();
-        for key in ["summary", "cluster", "load", "knownBad", "invariants", "tasks"] {
+        for key in ["summary", "cluster", "load", "knownBad", "invariants"] {
             if let Some(node) = entry(&mut root, key) {
                 expand(node, &values, sources, &mut own);
             }
+        }
+        if let Some(node) = entry(&mut root, "tasks") {
+            let mut of_process = values.clone();
+            if !whole.env.contains_key("ARTIFACTS") {
+                of_process.env.insert("ARTIFACTS".into(), ARTIFACTS.into());
+            }
+            expand_tasks(node, &values, &of_process, sources, &mut own);
         }
         let env = whole.env.keys().filter_map(|name| Some((name.clone(), values.env.get(name)?.clone()))).collect();
         let named = Named { file: path, choice: &choice, name: request.name.as_deref(), env };
@@ -181,6 +188,24 @@ fn entry<'a>(root: &'a mut Node, key: &str) -> Option<&'a mut Node> {
     match &mut root.value {
         Value::Map(entries) => entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node),
         Value::Scalar(_) | Value::List(_) => None,
+    }
+}
+
+/// Writes out tasks. What makes a process has values of its own: only there is it known where artifacts go.
+fn expand_tasks(node: &mut Node, values: &Values, of_process: &Values, sources: &Sources, problems: &mut Vec<Problem>) {
+    match &mut node.value {
+        Value::Scalar(_) => expand(node, values, sources, problems),
+        Value::List(items) => items.iter_mut().for_each(|item| expand_tasks(item, values, of_process, sources, problems)),
+        Value::Map(entries) => {
+            let is_process = entries.iter().any(|entry| entry.key == "cmd");
+            for entry in entries {
+                if is_process && ["cmd", "args", "dir"].contains(&entry.key.as_str()) {
+                    expand(&mut entry.node, of_process, sources, problems);
+                } else {
+                    expand_tasks(&mut entry.node, values, of_process, sources, problems);
+                }
+            }
+        }
     }
 }
 

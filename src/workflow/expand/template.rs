@@ -246,6 +246,9 @@ fn unknown(name: &Asked, text: &str, place: Place, values: &Values, sources: &So
         (Some(meant), _) => problem.help(format!("is `{meant}` meant?")),
         (None, "vars") if known.is_empty() => problem.help("the file has no vars: add `vars: {NAME: VALUE}`, or a matrix"),
         (None, "vars") => problem.help(format!("vars are: {}", known.keys().cloned().collect::<Vec<_>>().join(", "))),
+        (None, _) if name.name == "ARTIFACTS" => {
+            problem.help("`cmd`, `args` and `dir` know it: where artifacts go is chosen when the run begins")
+        }
         (None, _) => problem.help("set it, or give it a value under `env:`"),
     })
 }

@@ -24,7 +24,8 @@ pub(super) fn scalars(map: Option<&Node>) -> BTreeMap<String, Raw> {
     entries.iter().filter_map(|entry| Some((entry.key.clone(), scalar(&entry.node)?))).collect()
 }
 
-/// Writes all out. Vars and the file's environment may ask for each other in any order; what the file gives wins over the process.
+/// Writes all out. Vars and the file's environment may ask for each other in any order; what the file gives wins over the process, but
+/// for a variable that asks for itself, and for vars of version 1, which do not know the file's.
 pub(in crate::workflow) fn resolve(
     vars: &BTreeMap<String, Raw>,
     env: &BTreeMap<String, Raw>,
@@ -36,7 +37,7 @@ pub(in crate::workflow) fn resolve(
     let inherited = process.iter().filter(|(name, _)| !env.contains_key(*name));
     let env_values = inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
     let values = Values { vars: BTreeMap::new(), env: env_values, labels: rules.0, unknown: rules.1 };
-    let mut resolver = Resolver { vars, env, sources, values, open: Vec::new(), problems };
+    let mut resolver = Resolver { vars, env, process, sources, values, open: Vec::new(), problems };
     for name in vars.keys() {
         resolver.resolve("vars", name);
     }
@@ -49,6 +50,7 @@ pub(in crate::workflow) fn resolve(
 struct Resolver<'a> {
     vars: &'a BTreeMap<String, Raw>,
     env: &'a BTreeMap<String, Raw>,
+    process: &'a BTreeMap<String, String>,
     sources: &'a Sources,
     values: Values,
     /// Those that ask for each other right now, by kind and name.
@@ -65,6 +67,10 @@ impl Resolver<'_> {
         if kind == "vars" { &mut self.values.vars } else { &mut self.values.env }
     }
 
+    fn is_version_1(&self) -> bool {
+        self.values.unknown == Unknown::WhereAsked
+    }
+
     fn resolve(&mut self, kind: &'static str, name: &str) {
         let Some(Raw { text, place }) = self.raw(kind, name).cloned() else { return };
         if self.values(kind).contains_key(name) {
@@ -77,21 +83,36 @@ impl Resolver<'_> {
         if let Some(from) = self.open.iter().position(|open| *open == (kind, name.to_owned())) {
             let circle = self.open[from..].iter().map(|(kind, name)| shown(kind, name)).chain([shown(kind, name)]);
             let what = format!("values ask for each other in a circle: {}", circle.collect::<Vec<_>>().join(" → "));
-            self.problems.push(Problem::at(place, what));
+            let mut problem = Problem::at(place, what);
+            if kind == "env" && self.open.last() == Some(&(kind, name.to_owned())) {
+                problem = problem.help(format!("joinder's own environment has no {name} that this could add to"));
+            }
+            self.problems.push(problem);
             // a value, so that who asks for it is not told that there is none
             self.values(kind).insert(name.to_owned(), String::new());
             return;
         }
         self.open.push((kind, name.to_owned()));
+        // values that are other ones here than elsewhere
+        let mut own = BTreeMap::new();
         for asked in template::names(&text).into_iter().filter(|asked| matches!(asked.kind, "vars" | "env")) {
-            self.resolve(asked.kind, &asked.name);
+            let of_process = asked.kind == "env" && ((kind == "env" && asked.name == name) || (kind == "vars" && self.is_version_1()));
+            match self.process.get(&asked.name).filter(|_| of_process) {
+                Some(value) => drop(own.insert(asked.name, value.clone())),
+                None => self.resolve(asked.kind, &asked.name),
+            }
         }
         self.open.pop();
         // a circle has given it one
         if self.values(kind).contains_key(name) {
             return;
         }
-        let written = match template::expand(&text, place, &self.values, self.sources) {
+        let here = (!own.is_empty()).then(|| {
+            let mut values = self.values.clone();
+            values.env.extend(own);
+            values
+        });
+        let written = match template::expand(&text, place, here.as_ref().unwrap_or(&self.values), self.sources) {
             Ok(text) => text,
             Err(all) => {
                 self.problems.extend(all);

@@ -27,6 +27,11 @@ impl Problems {
         Self { sources, all, partial }
     }
 
+    /// The first one in words, without its place.
+    pub(in crate::workflow) fn first(&self) -> String {
+        self.all.first().map(|problem| problem.what.clone()).unwrap_or_default()
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.all.len()

@@ -34,7 +34,8 @@ pub(super) fn text_of(file: &str, piece: &Piece<'_>, key: &str, kind: Kind) -> S
     if written.trim_matches(['"', '\'']) != key || key_differs(written, key) {
         changes.push(Change { start: entry.at.start, end: entry.at.end, text: quoted(key) });
     }
-    if piece.flow {
+    // blank lines at its end are a value's own in no other way
+    if piece.flow || matches!(&entry.node.value, Value::Scalar(text) if text.text.ends_with("\n\n")) {
         return format!("{key}: {}\n", whole(&entry.node, kind), key = quoted(key));
     }
     of_value(file, &entry.node, kind, entry.at.end, &mut changes);

@@ -44,29 +44,6 @@ pub(super) fn flow(text: &str) -> String {
     if scalar == text && text.contains([',', ':']) { format!("'{text}'") } else { scalar }
 }
 
-/// A word of a shell command, its templates left to be written out; `$ARTIFACTS` is the shell's.
-pub(super) fn shell_word(text: &str) -> String {
-    let mut word = String::from("\"");
-    let mut rest = text;
-    while let Some(open) = rest.find("{{") {
-        word += &escaped(&rest[..open]);
-        let end = rest[open..].find("}}").map_or(rest.len(), |end| open + end + 2);
-        word += &rest[open..end];
-        rest = &rest[end..];
-    }
-    word += &escaped(rest);
-    word.push('"');
-    let simple = |c: char| c.is_ascii_alphanumeric() || "./_-=:,@%+".contains(c);
-    if !text.is_empty() && text.chars().all(simple) { text.to_owned() } else { word.replace(HELD, "$ARTIFACTS") }
-}
-
-/// Stands for `$ARTIFACTS` until the shell's own signs are escaped.
-pub(super) const HELD: &str = "\u{1}";
-
-fn escaped(text: &str) -> String {
-    text.chars().flat_map(|c| "\\\"$`".contains(c).then_some('\\').into_iter().chain([c])).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,12 +69,5 @@ mod tests {
         }
         assert_eq!((number_or_text("3"), number_or_text("{{ .n }}")), ("3".into(), "'{{ .n }}'".into()));
         assert_eq!(list(&["a".into(), "b,c".into()]), "[a, 'b,c']");
-    }
-
-    #[test]
-    fn shell_words_keep_templates_and_mask_the_rest() {
-        assert_eq!(shell_word("--name=x"), "--name=x");
-        assert_eq!(shell_word("a $b {{ .vars.x }}"), "\"a \\$b {{ .vars.x }}\"");
-        assert_eq!(shell_word("--dir=\u{1}/x"), "\"--dir=$ARTIFACTS/x\"");
     }
 }

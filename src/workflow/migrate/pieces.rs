@@ -2,6 +2,15 @@
 
 use super::super::file::{Entry, Node, Value};
 
+/// What of a file's own text stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Its lines and comments.
+    Kept,
+    /// Nothing: all is written anew from the tree. For what does not stand where it counts, as behind an alias or in braces.
+    Anew,
+}
+
 /// One key of a map with all its lines, as they stand.
 pub(super) struct Piece<'n> {
     pub(super) entry: &'n Entry,
@@ -27,8 +36,12 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
 }
 
 /// The keys of a map between two bytes.
-pub(super) fn of_map<'n>(text: &str, node: &'n Node, from: usize, end: usize) -> Vec<Piece<'n>> {
+pub(super) fn of_map<'n>(text: &str, node: &'n Node, from: usize, end: usize, layout: Layout) -> Vec<Piece<'n>> {
     let Value::Map(entries) = &node.value else { return Vec::new() };
+    if layout == Layout::Anew {
+        let piece = |entry: &'n Entry| Piece { entry, lead: Vec::new(), start: entry.at.start, end: entry.at.start, flow: true };
+        return entries.iter().map(piece).collect();
+    }
     let flow = text[node.place.start..].starts_with('{');
     // Copies of what an alias names or a merge brought in stand elsewhere.
     let mut own: Vec<&Entry> = entries.iter().filter(|entry| entry.at.start < end).collect();
@@ -48,8 +61,12 @@ pub(super) fn of_map<'n>(text: &str, node: &'n Node, from: usize, end: usize) ->
 }
 
 /// The items of a list between two bytes, each a map, and what comments stand behind the last one.
-pub(super) fn of_list<'n>(text: &str, node: &'n Node, from: usize, end: usize) -> (Vec<Item<'n>>, Vec<String>) {
+pub(super) fn of_list<'n>(text: &str, node: &'n Node, from: usize, end: usize, layout: Layout) -> (Vec<Item<'n>>, Vec<String>) {
     let Value::List(nodes) = &node.value else { return (Vec::new(), Vec::new()) };
+    if layout == Layout::Anew {
+        let item = |node: &'n Node| Item { node, lead: Vec::new(), pieces: of_map(text, node, 0, 0, layout) };
+        return (nodes.iter().map(item).collect(), Vec::new());
+    }
     let flow = text[node.place.start..].starts_with('[');
     let starts: Vec<usize> = nodes.iter().map(|node| text[..first(node)].rfind('-').unwrap_or(first(node))).collect();
     let mut lead = match nodes.first() {
@@ -61,7 +78,7 @@ pub(super) fn of_list<'n>(text: &str, node: &'n Node, from: usize, end: usize) -
         let column = starts[at] - line_start(text, starts[at]);
         let end = starts.get(at + 1).map_or(end, |next| line_start(text, *next));
         let (kept, comments) = if flow { (end, Vec::new()) } else { without_comments(text, first(node), end, column) };
-        let pieces = of_map(text, node, first(node), kept);
+        let pieces = of_map(text, node, first(node), kept, layout);
         items.push(Item { node, lead: std::mem::replace(&mut lead, comments), pieces });
     }
     (items, lead)

@@ -17,6 +17,8 @@ const CHATTER: [&str; 3] = ["loglevel", "kubeadm-verbosity", "wait"];
 pub(super) struct Command {
     pub(super) program: String,
     pub(super) args: Vec<String>,
+    /// Does it run in a folder of its own?
+    pub(super) elsewhere: bool,
 }
 
 /// What the steps of a file are.
@@ -34,6 +36,7 @@ struct Call {
     words: Vec<String>,
     flags: BTreeMap<String, String>,
     rest: Vec<String>,
+    elsewhere: bool,
 }
 
 impl Call {
@@ -41,7 +44,7 @@ impl Call {
         if command.program.rsplit('/').next() != Some("kinder") {
             return None;
         }
-        let mut call = Self::default();
+        let mut call = Self { elsewhere: command.elsewhere, ..Self::default() };
         let mut args = command.args.iter().peekable();
         while let Some(arg) = args.next() {
             if arg == "--" {
@@ -57,7 +60,9 @@ impl Call {
                 None if SWITCHES.contains(&flag) => (flag.to_owned(), "true".into()),
                 None => (flag.to_owned(), args.next().cloned().unwrap_or_default()),
             };
-            if !CHATTER.contains(&name.as_str()) {
+            // who does not wait goes on with less than a step leaves
+            let waits = name != "wait" || value.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+            if !CHATTER.contains(&name.as_str()) || !waits {
                 call.flags.insert(name, value);
             }
         }
@@ -142,6 +147,9 @@ fn step(call: &Call, cluster: &str) -> Result<Option<String>, String> {
     if call.flags.get("copy-certs").is_some_and(|how| how == "none") {
         return Err(format!("{of_it} has --copy-certs=none"));
     }
+    if call.elsewhere && matches!((verb, action), ("cp", _) | ("export", _)) {
+        return Err(format!("{verb} takes its paths from a folder of its own"));
+    }
     let nodes = call.flags.get("only-node").map(|node| selector(node).ok_or(format!("{of_it} is for the node {node}"))).transpose()?;
     let positionals = call.words.get(if matches!(verb, "exec" | "cp") { 1.. } else { 2.. }).unwrap_or_default();
     let step = match (verb, action) {
@@ -156,7 +164,8 @@ fn step(call: &Call, cluster: &str) -> Result<Option<String>, String> {
         ("exec", _) => {
             let [node, command @ ..] = positionals else { return Err("exec names no node".into()) };
             let command: Vec<String> = command.iter().chain(&call.rest).cloned().collect();
-            format!("exec: {{nodes: {}, command: {}}}", flow(node), list(&command))
+            let node = selector(node).unwrap_or_else(|| node.clone());
+            format!("exec: {{nodes: {}, command: {}}}", flow(&node), list(&command))
         }
         ("cp", _) => {
             let [from, to] = positionals else { return Err("cp has not two places".into()) };
@@ -171,11 +180,14 @@ fn step(call: &Call, cluster: &str) -> Result<Option<String>, String> {
     Ok(Some(step))
 }
 
-/// `cp2` for a container's name that ends with `-control-plane-2`.
+/// `cp2` for a container's name that is `control-plane-2`, or ends so.
 fn selector(node: &str) -> Option<String> {
-    let number = |text: &str| text.parse::<u8>().ok();
-    let of = |role: &str, word: &str| node.rsplit_once(role).and_then(|(_, n)| number(n)).map(|n| format!("{word}{n}"));
-    of("-control-plane-", "cp").or_else(|| of("-worker-", "worker"))
+    let of = |role: &str, word: &str| {
+        let (before, n) = node.rsplit_once(role)?;
+        let n = n.parse::<u8>().ok().filter(|_| before.is_empty() || before.ends_with('-'))?;
+        Some(format!("{word}{n}"))
+    };
+    of("control-plane-", "cp").or_else(|| of("worker-", "worker"))
 }
 
 /// Is it just the folder of artifacts?
@@ -189,7 +201,7 @@ mod tests {
     use super::*;
 
     fn kinder(line: &str) -> Command {
-        Command { program: "kinder".into(), args: line.split(' ').map(str::to_owned).collect() }
+        Command { program: "kinder".into(), args: line.split(' ').map(str::to_owned).collect(), elsewhere: false }
     }
 
     fn steps(lines: &[&str]) -> Result<Vec<String>, String> {
@@ -206,6 +218,7 @@ mod tests {
             "do kubeadm-join --name=x",
             "exec --name=x @cp* /script --loglevel=debug",
             "exec --name=x cp1 -- ls -l",
+            "exec --name=x worker-1 id",
             "cp --name=x ./a @cp*:/kinder/a",
             "export logs --name=x {{ .env.ARTIFACTS }}",
             "do cluster-info --name=x",
@@ -224,6 +237,7 @@ mod tests {
                 "join: {order: serial, allowEmpty: true}",
                 "exec: {nodes: '@cp*', command: [/script]}",
                 "exec: {nodes: cp1, command: [ls, '-l']}",
+                "exec: {nodes: worker1, command: [id]}",
                 "copy: {from: ./a, to: '@cp*:/kinder/a'}",
                 "export: {}",
                 "cmd",
@@ -240,6 +254,7 @@ mod tests {
         for (line, why) in [
             ("do kubeadm-join --name=x --discovery-mode=file", "has --discovery-mode"),
             ("do kubeadm-join --name=x --copy-certs=none", "--copy-certs=none"),
+            ("do kubeadm-join --name=x --wait=0s", "has --wait"),
             ("do kubeadm-upgrade --name=x --upgrade-version=v1", "runs kubeadm-upgrade"),
             ("delete cluster --name=y", "another cluster"),
             ("create cluster --name=y", "several tasks"),
@@ -247,6 +262,9 @@ mod tests {
             let refused = steps(&[base[0], base[1], line]).expect_err(line);
             assert!(refused.contains(why), "{line}: {refused}");
         }
+        let elsewhere = |line: &str| recognise(&[kinder(base[0]), kinder(base[1]), Command { elsewhere: true, ..kinder(line) }]);
+        assert!(elsewhere("cp --name=x a @w*:/a").is_err_and(|why| why.contains("folder of its own")));
+        assert!(elsewhere("exec --name=x @w* id").is_ok());
         assert!(steps(&base[1..]).is_err_and(|why| why.contains("makes a cluster")));
         assert!(steps(&["create cluster --name=x --external-etcd", base[1]]).is_err_and(|why| why.contains("--external-etcd")));
         assert!(steps(&base[..1]).is_err_and(|why| why.contains("kubeadm-init")));

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::super::expand::{Labels, Request, plans_of_text};
+use super::super::expand::{Artifacts, Labels, Request, plans_of_text};
 use super::super::file::{Dialect, Node, Problem, Problems, Sources, Style, Value, read, yaml11_text};
+use super::super::plan::ARTIFACTS;
 use super::super::v1;
 use super::change::{Kind, text_of};
-use super::emit::{HELD, quote_braces, quoted, shell_word};
-use super::pieces::{self, Item, Piece};
+use super::emit::{quote_braces, quoted};
+use super::pieces::{self, Item, Layout, Piece};
+use super::same::same;
 use super::steps::{self, Command, Steps};
 
-/// Programs that run the text behind `-c`.
-const SHELLS: [&str; 4] = ["sh", "bash", "/bin/sh", "/bin/bash"];
 /// What version 1 gives a task, which version 2 gives twice as long.
 const LIMIT: &str = "timeout: 5m\n";
 
@@ -28,6 +28,8 @@ pub enum Migrated {
         text: String,
         /// Why kinder's commands stayed commands, where they did.
         kept: Option<String>,
+        /// Why its lines and comments could not stay, where they could not.
+        anew: Option<String>,
     },
 }
 
@@ -38,22 +40,41 @@ pub enum Migrated {
 pub fn migrate(path: &Path, request: &Request) -> Result<Migrated, Problems> {
     let alone = |problem| Problems::new(Sources::default(), vec![problem], false);
     let text = read(path).map_err(alone)?;
-    // what labels stand for changes nothing of the text
-    let request = Request { labels: Labels::new(|_| Ok("v1.0.0".into())), ..request.clone() };
+    // what labels stand for changes nothing of the text, and where artifacts go is told when it runs
+    let labels = Labels::new(|_| Ok("v1.0.0".into()));
+    let request = Request { labels, artifacts: Artifacts::Here(ARTIFACTS.into()), ..request.clone() };
     if !v1::is_it(&text) {
         return plans_of_text(path, &text, &request).map(|_| Migrated::Already);
     }
     // all that is wrong with it is wrong before
-    plans_of_text(path, &text, &request)?;
+    let old = plans_of_text(path, &text, &request)?;
     let (mut sources, mut problems) = (Sources::default(), Vec::new());
     let mut files = Vec::new();
     load(path, text, &mut sources, &mut problems, &mut files);
     if !problems.is_empty() {
         return Err(Problems::new(sources, problems, false));
     }
-    let (text, kept) = Writer::of(&files).write(&files);
-    plans_of_text(Path::new("the migrated text"), &text, &request)?;
-    Ok(Migrated::Text { text, kept })
+    let (mut anew, mut first) = (None, None);
+    // as much as can be: its own lines with joinder's steps, without the steps, without the lines
+    for layout in [Layout::Kept, Layout::Anew] {
+        let (mut steps, mut kept) = match recognised(&files) {
+            Ok(steps) => (Some(steps), None),
+            Err(why) => (None, why),
+        };
+        loop {
+            let with_steps = steps.is_some();
+            let text = Writer::of(steps.take(), layout).write(&files, kept.as_deref());
+            let Err(problems) = same(&old, &text, path, &request) else { return Ok(Migrated::Text { text, kept, anew }) };
+            let why = problems.first();
+            first.get_or_insert(problems);
+            if !with_steps {
+                anew.get_or_insert(why);
+                break;
+            }
+            kept = Some(why);
+        }
+    }
+    Err(first.unwrap_or_else(|| alone(Problem::of("nothing was tried: please report it"))))
 }
 
 /// A file that is put in place of an import, or the first one.
@@ -134,7 +155,8 @@ fn command(task: &Node) -> Command {
         Some(Value::List(items)) => items.iter().map(text).collect(),
         Some(Value::Scalar(_) | Value::Map(_)) | None => Vec::new(),
     };
-    Command { program: value(task, "cmd").unwrap_or_default(), args }
+    let elsewhere = value(task, "dir").is_some_and(|dir| !dir.is_empty());
+    Command { program: value(task, "cmd").unwrap_or_default(), args, elsewhere }
 }
 
 /// All tasks in the order in which they run.
@@ -147,9 +169,18 @@ fn commands(files: &[File], at: usize) -> Vec<Command> {
     items.iter().zip(&files[at].imports).flat_map(of).collect()
 }
 
+/// The steps that take the place of kinder's commands; why none do, where there are such commands.
+fn recognised(files: &[File]) -> Result<Steps, Option<String>> {
+    let all = commands(files, 0);
+    steps::recognise(&all).map_err(|why| {
+        let calls = all.iter().any(|command| command.program.rsplit('/').next() == Some("kinder"));
+        calls.then_some(why)
+    })
+}
+
 struct Writer {
     steps: Steps,
-    kept: Option<String>,
+    layout: Layout,
     /// Counts tasks, over all files.
     task: usize,
     names: BTreeSet<String>,
@@ -159,25 +190,19 @@ struct Writer {
 }
 
 impl Writer {
-    fn of(files: &[File]) -> Self {
-        let all = commands(files, 0);
-        let (steps, kept) = match steps::recognise(&all) {
-            Ok(steps) => (steps, None),
-            Err(why) => {
-                let calls = all.iter().any(|command| command.program.rsplit('/').next() == Some("kinder"));
-                (Steps { cluster: Vec::new(), of: vec![None; all.len()] }, calls.then_some(why))
-            }
-        };
-        Self { steps, kept, task: 0, names: BTreeSet::new(), vars: BTreeSet::new(), env: BTreeSet::new() }
+    fn of(steps: Option<Steps>, layout: Layout) -> Self {
+        let (names, vars, env) = Default::default();
+        Self { steps: steps.unwrap_or_default(), layout, task: 0, names, vars, env }
     }
 
-    fn write(mut self, files: &[File]) -> (String, Option<String>) {
+    /// All of it; `kept` says why kinder's commands stay.
+    fn write(mut self, files: &[File], kept: Option<&str>) -> String {
         let first = &files[0];
         let mut out = joined(&pieces::head(&first.text, &first.root));
-        if let Some(why) = &self.kept {
-            let _ = writeln!(out, "# kinder's commands stay commands: {why}.");
+        if let Some(why) = kept {
+            let _ = writeln!(out, "# kinder's commands stay commands: {}.", why.replace('\n', " "));
         }
-        for piece in pieces::of_map(&first.text, &first.root, first_key(&first.root), first.text.len()) {
+        for piece in pieces::of_map(&first.text, &first.root, first_key(&first.root), first.text.len(), self.layout) {
             let key = piece.entry.key.to_ascii_lowercase();
             match key.as_str() {
                 "version" => out += &led(&piece, &text_of(&first.text, &piece, "version", Kind::Version)),
@@ -197,14 +222,14 @@ impl Writer {
         }
         out += "tasks:\n";
         out += &self.tasks(files, 0);
-        (out, self.kept)
+        out
     }
 
     /// Vars and variables of a file, and those of its imports that it does not have.
     fn values(&mut self, files: &[File], at: usize) -> (String, String) {
         let file = &files[at];
         let (mut vars, mut env) = (String::new(), String::new());
-        for piece in pieces::of_map(&file.text, &file.root, first_key(&file.root), file.text.len()) {
+        for piece in pieces::of_map(&file.text, &file.root, first_key(&file.root), file.text.len(), self.layout) {
             let key = piece.entry.key.to_ascii_lowercase();
             let (out, known) = match key.as_str() {
                 "vars" => (&mut vars, &mut self.vars),
@@ -212,7 +237,7 @@ impl Writer {
                 _ => continue,
             };
             out.push_str(&joined(&piece.lead));
-            for value in pieces::of_map(&file.text, &piece.entry.node, piece.start, piece.end) {
+            for value in pieces::of_map(&file.text, &piece.entry.node, piece.start, piece.end, self.layout) {
                 let new = known.insert(value.entry.key.clone());
                 let lines = if new { text_of(&file.text, &value, &value.entry.key, Kind::Expanded) } else { String::new() };
                 out.push_str(&led(&value, &lines));
@@ -231,10 +256,10 @@ impl Writer {
 
     fn tasks(&mut self, files: &[File], at: usize) -> String {
         let file = &files[at];
-        let top = pieces::of_map(&file.text, &file.root, first_key(&file.root), file.text.len());
+        let top = pieces::of_map(&file.text, &file.root, first_key(&file.root), file.text.len(), self.layout);
         let Some(list) = top.iter().find(|piece| piece.entry.key.eq_ignore_ascii_case("tasks")) else { return String::new() };
         let mut out = joined(&list.lead);
-        let (items, tail) = pieces::of_list(&file.text, &list.entry.node, list.start, list.end);
+        let (items, tail) = pieces::of_list(&file.text, &list.entry.node, list.start, list.end, self.layout);
         for (item, import) in items.iter().zip(&file.imports) {
             out.push_str(&joined(&item.lead));
             match import {
@@ -259,29 +284,26 @@ impl Writer {
         if written.is_empty() {
             keys.push((Vec::new(), format!("name: {own}\n")));
         }
-        let shelled = if step.is_none() { self.in_shell(&command(item.node)) } else { None };
         for piece in &item.pieces {
             let key = piece.entry.key.to_ascii_lowercase();
             let (key, kind) = match key.as_str() {
                 "name" if written.is_empty() => continue,
                 "name" if own != written => {
-                    let behind = remark(&file[piece.entry.node.place.end..piece.end]);
+                    // in braces the line is not its own
+                    let behind = if piece.flow { String::new() } else { remark(&file[piece.entry.node.place.end..piece.end]) };
                     keys.push((piece.lead.clone(), format!("name: {}{behind}\n", quoted(&quote_braces(&own)))));
                     continue;
                 }
-                "cmd" | "args" => match (&step, &shelled) {
-                    (Some(step), _) => {
-                        let inner = comments(&file[piece.start..piece.end]);
-                        let lead = piece.lead.iter().cloned().chain(inner).collect();
-                        keys.push((lead, if key == "cmd" { format!("{step}\n") } else { String::new() }));
+                "cmd" | "args" => {
+                    let Some(step) = &step else {
+                        keys.push((piece.lead.clone(), text_of(file, piece, &key, Kind::Expanded)));
                         continue;
-                    }
-                    (None, Some(lines)) => {
-                        keys.push((piece.lead.clone(), if key == "cmd" { lines.clone() } else { String::new() }));
-                        continue;
-                    }
-                    (None, None) => (if key == "cmd" { "cmd" } else { "args" }, Kind::Expanded),
-                },
+                    };
+                    let inner = comments(&file[piece.start..piece.end]);
+                    let lead = piece.lead.iter().cloned().chain(inner).collect();
+                    keys.push((lead, if key == "cmd" { format!("{step}\n") } else { String::new() }));
+                    continue;
+                }
                 "force" => ("force", Kind::Boolean),
                 "ignoreerror" => ("ignoreError", Kind::Boolean),
                 "timeout" => ("timeout", Kind::Limit),
@@ -323,47 +345,6 @@ impl Writer {
         self.names.insert(own.clone());
         own
     }
-
-    /// A command that asks for the folder of artifacts, in a shell, where version 2 tells of it.
-    fn in_shell(&self, command: &Command) -> Option<String> {
-        let all = || std::iter::once(&command.program).chain(&command.args);
-        if self.env.contains("ARTIFACTS") || !all().any(|word| word.contains(".env.ARTIFACTS")) {
-            return None;
-        }
-        if let ([dash, script, rest @ ..], true) = (&command.args[..], SHELLS.contains(&command.program.as_str()))
-            && dash == "-c"
-            && !rest.iter().any(|word| word.contains(".env.ARTIFACTS"))
-        {
-            let script = held(script).replace(HELD, "${ARTIFACTS}");
-            let rest = joined(&rest.iter().map(|word| format!("- {}", quoted(word))).collect::<Vec<_>>());
-            return Some(format!("cmd: {}\nargs:\n- -c\n- {}{rest}", quoted(&command.program), block(&script)));
-        }
-        let words: Vec<String> = all().map(|word| shell_word(&held(word))).collect();
-        Some(format!("cmd: /bin/sh\nargs:\n- -c\n- {}", block(&format!("exec {}\n", words.join(" ")))))
-    }
-}
-
-/// With a mark in place of the template that names the folder of artifacts.
-fn held(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(open) = rest.find("{{") {
-        let end = rest[open..].find("}}").map_or(rest.len(), |end| open + end + 2);
-        out += &rest[..open];
-        out += if steps::is_artifacts(&rest[open..end]) { HELD } else { &rest[open..end] };
-        rest = &rest[end..];
-    }
-    out + rest
-}
-
-/// A text of lines as a block, where it can be one.
-fn block(text: &str) -> String {
-    let plain = text.lines().next().is_some_and(|line| !line.starts_with(' ')) && !text.chars().any(|c| c.is_control() && c != '\n');
-    if !plain {
-        return format!("{}\n", quoted(text));
-    }
-    let chomp = if text.ends_with('\n') { "" } else { "-" };
-    format!("|{chomp}\n{}", indented(&format!("{}\n", text.trim_end_matches('\n'))))
 }
 
 /// The comment at the end of a line, which is the first of a stretch.

@@ -15,5 +15,5 @@ mod words;
 
 pub(super) use case::plan;
 pub(super) use findings::Named;
-pub use types::{Language, Plan, PlannedTask, Process, Step, Transfer};
+pub use types::{ARTIFACTS, Language, Plan, PlannedTask, Process, Step, Transfer};
 pub use words::{describe, describe_fault, outline};

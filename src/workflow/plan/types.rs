@@ -84,7 +84,10 @@ impl Step {
     }
 }
 
-/// A process on this machine.
+/// Stands in a process of version 2 for the folder of the case's artifacts, which is there when it runs.
+pub const ARTIFACTS: &str = "{{ .env.ARTIFACTS }}";
+
+/// A process on this machine. Program, arguments and folder may hold [`ARTIFACTS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     /// A name that is looked up in `PATH`, or a path.
@@ -125,7 +128,7 @@ pub enum Transfer {
 /// A task that can be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTask {
-    /// Counts from 1; those of a group count on behind it.
+    /// Counts from 1, in version 1 from 0 as with kinder; those of a group count on behind it.
     pub index: usize,
     /// Its name.
     pub name: String,

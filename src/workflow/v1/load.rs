@@ -129,16 +129,16 @@ fn plan(path: &Path, file: &File, request: &Request, sources: &Sources, problems
             problems.push(Problem::at(task.cmd.place.unwrap_or(task.place), "`cmd` names no program once it is written out"));
         }
         let dir = (!task.dir.is_empty()).then(|| PathBuf::from(&task.dir));
-        tasks.push(planned(at + 1, task, Process { program, args, dir, env: env.clone() }));
+        tasks.push(planned(at, task, Process { program, args, dir, env: env.clone() }));
     }
     for problem in &mut problems[first..] {
         teach(problem, &file.vars);
     }
     let mut topology = Topology::of(&ClusterSpec::default(), request.name.as_deref()).ok()?;
     let short = tasks.iter().filter(|task| task.limit < UNLIKELY);
-    topology
-        .warnings
-        .extend(short.map(|task| format!("task {} has {} ns: a timeout without a unit is nanoseconds", task.index, task.limit.as_nanos())));
+    topology.warnings.extend(
+        short.map(|task| format!("task-{:02} has {} ns: a timeout without a unit is nanoseconds", task.index, task.limit.as_nanos())),
+    );
     Some(Plan {
         language: Language::V1 { artifacts },
         file: path.display().to_string(),
@@ -172,6 +172,7 @@ fn artifacts(asked: &Artifacts, values: &Values) -> PathBuf {
     }
 }
 
+/// kinder counts from 0.
 fn planned(index: usize, task: &Task, process: Process) -> PlannedTask {
     let name = if task.name.text.is_empty() { format!("task-{index:02}") } else { task.name.text.clone() };
     PlannedTask {
