@@ -141,14 +141,16 @@ pub(in crate::image) async fn text_at(what: &str, url: &str) -> Result<String, S
     got.await.map_err(|e| format!("{e}{}", hint(url)))
 }
 
-/// What to do where the server is not reached.
+/// What to do where the server is not reached; nothing for one that was named by its URL.
 pub(in crate::image) fn hint(url: &str) -> String {
-    format!("; without that server, {SETTING} can name a mirror's URL or a folder that has {}", tail(url))
+    tail(url)
+        .map(|file| format!("; without that server, {SETTING} can name a mirror's URL or a folder that has {file}"))
+        .unwrap_or_default()
 }
 
-/// `ci/latest.txt` of a whole URL.
-fn tail(url: &str) -> &str {
-    ["/release/", "/ci/"].iter().filter_map(|kind| url.rfind(kind)).max().map_or(url, |at| &url[at + 1..])
+/// `ci/latest.txt` of a whole URL, where that is its layout.
+fn tail(url: &str) -> Option<&str> {
+    ["/release/", "/ci/"].iter().filter_map(|kind| url.rfind(kind)).max().map(|at| &url[at + 1..])
 }
 
 #[cfg(test)]
@@ -176,7 +178,9 @@ mod tests {
         for folder in ["/srv/labels", "file:///srv/labels"] {
             assert_eq!(Place::of("release", "stable.txt", Some(folder)), Place::Folder("/srv/labels/release/stable.txt".into()));
         }
-        assert_eq!(tail("http://mirror/k8s/ci/latest.txt"), "ci/latest.txt");
+        assert_eq!(tail("http://mirror/k8s/ci/latest.txt"), Some("ci/latest.txt"));
+        // its own layout, which no setting stands for
+        assert_eq!(tail("http://server/mine/version"), None);
         assert_eq!(in_layout(&format!("{CI}/ci/v1.38.0-alpha.0+ab/")).as_deref(), Some("ci/v1.38.0-alpha.0+ab"));
         assert_eq!(in_layout("http://mirror/k8s/ci/v1.38.0"), None, "a mirror's own layout is not known");
     }

@@ -88,6 +88,15 @@ fn the_document_says_what_is_predicted_and_nothing_else() {
     }
 }
 
+/// The older release's own etcd is predicted; its rows were run with the etcd that its node image has.
+#[test]
+fn the_older_release_is_predicted_the_same_with_either_etcd() {
+    for (name, before) in situations() {
+        let with = |etcd: &str| predict(&Before { kubeadm: OLD.0.into(), etcd: etcd.into(), ..before.clone() }).expect(name).to_string();
+        assert_eq!(with(OLD.1), with(NEW.1), "{name}");
+    }
+}
+
 #[test]
 fn each_rule_decides_some_row() {
     let used: Vec<&str> = situations()

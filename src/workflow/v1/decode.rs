@@ -298,6 +298,12 @@ fn what(node: &Node) -> String {
         Value::Map(_) => "a map".into(),
         Value::List(_) => "a list".into(),
         Value::Scalar(text) if is_null(text) => "nothing".into(),
-        Value::Scalar(text) => format!("{:?}", text.text),
+        Value::Scalar(text) => format!("{:?}", start(&text.text)),
     }
+}
+
+/// So much of a text as an error can show: a file that is none of YAML is one long text.
+fn start(text: &str) -> String {
+    let start: String = text.chars().take(60).collect();
+    if start.len() < text.len() { start + "…" } else { start }
 }
