@@ -94,6 +94,37 @@ fn lines_that_cannot_stay_are_told_of() {
     assert!(ran.out.starts_with("# top\nversion: 2\n") && !ran.out.contains("gone"), "{}", ran.out);
 }
 
+#[test]
+fn comments_stay_wherever_they_stand() {
+    let rig = Rig::with(
+        "# 1
+version: 1 # 2
+vars: # 3
+  # 4
+  a: b # 5
+env: # 6
+  c: d
+tasks: # 7
+# 8
+- # 9
+  # 10
+  name: x # 11
+  cmd: echo # 12
+- # 13
+  # 14
+  # 15
+  import: other.yaml # 16
+  # 17
+- cmd: ls # 18
+# 19
+",
+    );
+    rig.write("other.yaml", "# 20\nversion: 1\ntasks: # 21\n- cmd: pwd # 22\n  # 23\n");
+    let text = migrated(&rig, "w.yaml");
+    let lost: Vec<String> = (1..=23).map(|n| format!("# {n}\n")).filter(|comment| text.matches(comment).count() != 1).collect();
+    assert!(lost.is_empty(), "{lost:?}\n{text}");
+}
+
 /// All that a template, a shell and a program take otherwise.
 const PLACES: &str = r#"version: 1
 vars:

@@ -23,6 +23,15 @@ pub(super) struct Piece<'n> {
     pub(super) flow: bool,
 }
 
+impl Piece<'_> {
+    /// The comment beside its key, where its value begins on another line.
+    pub(super) fn beside(&self, text: &str) -> Vec<String> {
+        let line = text[self.entry.at.end..self.end.max(self.entry.at.end)].lines().next().unwrap_or_default();
+        let comment = line.trim_start_matches([':', ' ', '\t']);
+        if self.flow || !comment.starts_with('#') { Vec::new() } else { vec![comment.trim_end().to_owned()] }
+    }
+}
+
 /// One item of a list.
 pub(super) struct Item<'n> {
     pub(super) node: &'n Node,
@@ -78,10 +87,20 @@ pub(super) fn of_list<'n>(text: &str, node: &'n Node, from: usize, end: usize, l
         let column = starts[at] - line_start(text, starts[at]);
         let end = starts.get(at + 1).map_or(end, |next| line_start(text, *next));
         let (kept, comments) = if flow { (end, Vec::new()) } else { without_comments(text, first(node), end, column) };
+        if !flow {
+            lead.extend(behind_dash(text, starts[at], first(node), at > 0));
+        }
         let pieces = of_map(text, node, first(node), kept, layout);
         items.push(Item { node, lead: std::mem::replace(&mut lead, comments), pieces });
     }
     (items, lead)
+}
+
+/// Comments between the dash of an item and its first key; those on lines of their own only where nobody else has them.
+fn behind_dash(text: &str, dash: usize, first: usize, own_lines: bool) -> Vec<String> {
+    let lines = text.get(dash + 1..first).unwrap_or_default().lines().enumerate();
+    let here = lines.filter(|(at, _)| *at == 0 || own_lines).map(|(_, line)| line.trim());
+    here.filter(|line| line.starts_with('#')).map(str::to_owned).collect()
 }
 
 /// Comment lines from one byte to the line of another.

@@ -237,6 +237,7 @@ impl Writer {
                 _ => continue,
             };
             out.push_str(&joined(&piece.lead));
+            out.push_str(&joined(&piece.beside(&file.text)));
             for value in pieces::of_map(&file.text, &piece.entry.node, piece.start, piece.end, self.layout) {
                 let new = known.insert(value.entry.key.clone());
                 let lines = if new { text_of(&file.text, &value, &value.entry.key, Kind::Expanded) } else { String::new() };
@@ -258,12 +259,18 @@ impl Writer {
         let file = &files[at];
         let top = pieces::of_map(&file.text, &file.root, first_key(&file.root), file.text.len(), self.layout);
         let Some(list) = top.iter().find(|piece| piece.entry.key.eq_ignore_ascii_case("tasks")) else { return String::new() };
-        let mut out = joined(&list.lead);
+        let mut out = joined(&list.lead) + &joined(&list.beside(&file.text));
         let (items, tail) = pieces::of_list(&file.text, &list.entry.node, list.start, list.end, self.layout);
         for (item, import) in items.iter().zip(&file.imports) {
             out.push_str(&joined(&item.lead));
             match import {
                 Some(imported) => {
+                    for piece in item.pieces.iter().filter(|piece| !piece.flow) {
+                        let behind = &file.text[piece.entry.node.place.end..piece.end];
+                        out.push_str(&joined(&piece.lead));
+                        let beside = Some(remark(behind)).filter(|beside| !beside.is_empty()).map(|beside| beside.trim().to_owned());
+                        out.push_str(&joined(&beside.into_iter().chain(comments(behind)).collect::<Vec<_>>()));
+                    }
                     let _ = writeln!(out, "# tasks of {}", name(&files[*imported].path));
                     out.push_str(&joined(&pieces::head(&files[*imported].text, &files[*imported].root)));
                     out += &self.tasks(files, *imported);
