@@ -165,10 +165,16 @@ async fn an_engine_that_is_too_old_is_told_so() {
 #[test]
 fn an_image_that_is_not_there_is_exit_4_with_the_command_that_builds_it() {
     let engine = Scripted::new(&[]);
-    for args in [&["create", "cluster"][..], &["create", "cluster", "--image", "none:1"]] {
+    for (args, hint) in [
+        (&["create", "cluster"][..], "hint: build it: joinder build node-image"),
+        (
+            &["create", "cluster", "--image", "none:1"],
+            "hint: `docker pull none:1` first, or take a node image that is there: there is none yet",
+        ),
+    ] {
         let output = engine.joinder(args);
         assert_eq!(output.status.code(), Some(4), "{}", text(&output));
-        assert!(text(&output).contains("hint: build it: joinder build node-image"), "{}", text(&output));
+        assert!(text(&output).contains(hint), "{}", text(&output));
     }
     assert!(!engine.dir.path().join("_artifacts").exists(), "nothing is made for a cluster that cannot be");
     let output = engine.joinder(&["doctor"]);

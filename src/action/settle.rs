@@ -1,5 +1,11 @@
 //! What an action has set going, waited for: asked of any API server that answers, and of etcd's members themselves.
+//!
+//! kubeadm ends with a restart of the kubelet, which takes its pods for not Ready until it has asked each of them. Until it has said so
+//! the API servers have what the kubelet before it said: a pod that has been Ready for longer than the kubelet runs tells nothing yet.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::error::ActionError;
@@ -10,6 +16,13 @@ use crate::sys::wait::{Look, wait};
 
 /// Static pods of a control plane, beside etcd's.
 pub(super) const COMPONENTS: [&str; 3] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+
+/// When the kubelet was started, and what time it is, in seconds since 1970.
+const KUBELET: &str = r#"since=$(systemctl show kubelet -P ActiveEnterTimestamp --timestamp=unix); echo "${since#@} $(date +%s)""#;
+/// A kubelet that has run for so long has said of each pod what it knows: it asks once in ten seconds.
+const SAID_ALL: i64 = 30;
+/// Asking a node.
+const ASK: Duration = Duration::from_secs(10);
 
 /// Waits until the node is a whole part of the cluster: Ready, its static pods too, its etcd member a voter that has started.
 pub(super) async fn settled(ground: &Ground, node: &Node) -> Result<(), ActionError> {
@@ -22,8 +35,10 @@ pub(super) async fn settled(ground: &Ground, node: &Node) -> Result<(), ActionEr
         let look = async {
             ready(ground, node).await?;
             if is_control_plane {
-                for component in COMPONENTS {
-                    pod(ground, component, node).await.and_then(|pod| pod_is_ready(&pod).map_err(|e| format!("{component}: {e}")))?;
+                let kubelet = Kubelet::of(ground, node).await;
+                for component in COMPONENTS.into_iter().chain(has_member.then_some("etcd")) {
+                    let pod = pod(ground, component, node).await?;
+                    pod_is_ready(&pod, kubelet).map_err(|e| format!("{component}: {e}"))?;
                 }
             }
             if has_member { member(node).await } else { Ok(()) }
@@ -50,10 +65,34 @@ pub(super) async fn pod(ground: &Ground, component: &str, node: &Node) -> Result
     serde_json::from_str(&body).map_err(|e| e.to_string())
 }
 
-fn pod_is_ready(pod: &Value) -> Result<(), String> {
+/// How long the kubelet of a node has been at work.
+#[derive(Clone, Copy, Debug)]
+struct Kubelet {
+    since: i64,
+    now: i64,
+}
+
+impl Kubelet {
+    /// `None` where the node cannot tell.
+    async fn of(ground: &Ground, node: &Node) -> Option<Self> {
+        let said = ground.script(node, KUBELET, &[], ASK).await.ok()?;
+        let (since, now) = said.trim().split_once(' ')?;
+        Some(Self { since: since.parse().ok()?, now: now.parse().ok()? })
+    }
+}
+
+fn pod_is_ready(pod: &Value, kubelet: Option<Kubelet>) -> Result<(), String> {
     let conditions = pod["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let ready = conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
-    if ready { Ok(()) } else { Err("its pod is not Ready".into()) }
+    let Some(ready) = conditions.iter().find(|condition| condition["type"] == "Ready" && condition["status"] == "True") else {
+        return Err("its pod is not Ready".into());
+    };
+    let since = ready["lastTransitionTime"].as_str().and_then(|at| at.parse::<Timestamp>().ok()).map(Timestamp::as_second);
+    match (kubelet, since) {
+        (Some(kubelet), Some(since)) if since < kubelet.since && kubelet.now - kubelet.since < SAID_ALL => {
+            Err("its pod was Ready before the kubelet was started anew, which has not said so yet".into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The list of the node's own member: whoever does not serve has none.
@@ -75,6 +114,17 @@ mod tests {
     #[test]
     fn a_pod_is_ready_when_it_says_so() {
         let pod = |status: &str| json!({"status": {"conditions": [{"type": "Ready", "status": status}]}});
-        assert!(pod_is_ready(&pod("True")).is_ok() && pod_is_ready(&pod("False")).is_err() && pod_is_ready(&json!({})).is_err());
+        let is = |pod: &Value| pod_is_ready(pod, None).is_ok();
+        assert!(is(&pod("True")) && !is(&pod("False")) && !is(&json!({})));
+    }
+
+    #[test]
+    fn what_the_kubelet_before_has_said_is_not_taken_for_what_this_one_says() {
+        // 2026-12-02T09:00:00Z is 1796202000
+        let pod = json!({"status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-12-02T09:00:00Z"}]}});
+        let is = |since, now| pod_is_ready(&pod, Some(Kubelet { since, now })).is_ok();
+        assert!(is(1_796_201_990, 1_796_202_005), "told by this one");
+        assert!(!is(1_796_202_001, 1_796_202_005), "told by the one before");
+        assert!(is(1_796_202_001, 1_796_202_031), "this one has nothing else to say");
     }
 }

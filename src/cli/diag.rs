@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::exit::Exit;
+use super::kinder::Called;
 use crate::report::harmless;
 
 /// Shows an error with its causes and returns `exit`.
@@ -20,5 +21,5 @@ pub(super) fn fail(exit: Exit, error: &anyhow::Error) -> Exit {
 
 /// One line or more for people.
 pub(super) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text));
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(&Called::look().words(text)));
 }

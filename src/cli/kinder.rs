@@ -14,6 +14,15 @@ use crate::sys::env;
 const VERSION: &str = "1.0.0";
 /// The cluster's name when nobody says, as with kind.
 const NAME: &str = "kind";
+/// What `create cluster` is under this name.
+const MADE: &str = "Make the containers of a cluster; `kinder do kubeadm-init` and `do kubeadm-join` make a cluster of them";
+/// And what it comes to.
+const CODES: &str = "Exit codes: 0, and 1 for any failure";
+/// Verbs of both names, as errors and help name them.
+const VERBS: [&str; 19] = [
+    "advise", "build", "cp", "create", "delete", "do ", "doctor", "exec", "export", "gc", "get", "lint", "list", "migrate", "report",
+    "resolve", "run", "test", "watch",
+];
 /// logrus' names.
 const LEVELS: [&str; 8] = ["panic", "fatal", "error", "warn", "warning", "info", "debug", "trace"];
 
@@ -44,12 +53,24 @@ impl Called {
             Self::Joinder => command,
             // clap puts the name before it
             // of several values the last one counts, as with pflag
-            Self::Kinder => named_kind(command)
+            Self::Kinder => spoken(named_kind(command))
+                .mut_subcommand("create", |create| create.mut_subcommand("cluster", |cluster| cluster.about(MADE)))
+                .after_help(CODES)
                 .mut_subcommand("get", released)
                 .name("kinder")
                 .bin_name("kinder")
                 .version("version 1.0.0")
                 .args_override_self(true),
+        }
+    }
+
+    /// A text that names commands, with the name that the program was called by.
+    pub(super) fn words(self, text: &str) -> String {
+        match self {
+            Self::Joinder => text.to_owned(),
+            Self::Kinder => {
+                VERBS.iter().fold(text.to_owned(), |text, verb| text.replace(&format!("joinder {verb}"), &format!("kinder {verb}")))
+            }
         }
     }
 
@@ -88,6 +109,18 @@ impl Called {
             (Self::Kinder, exit) => exit.as_kinder(),
         }
     }
+}
+
+/// Help that says what is typed by this name.
+fn spoken(command: Command) -> Command {
+    let said = |text: &clap::builder::StyledStr| Called::Kinder.words(&text.to_string()).replace(" joinder-", " kind-");
+    let (about, after) = (command.get_about().map(said), command.get_after_help().map(said));
+    let command = command.mut_args(|arg| match arg.get_help().map(ToString::to_string) {
+        Some(help) if help.contains("[default: joinder]") => arg.help(help.replace("[default: joinder]", "[default: kind]")),
+        Some(_) | None => arg,
+    });
+    let command = about.into_iter().fold(command, Command::about);
+    after.into_iter().fold(command, Command::after_help).mut_subcommands(spoken)
 }
 
 /// With kinder's name for a cluster where none is given.

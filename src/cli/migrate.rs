@@ -21,17 +21,14 @@ pub(super) fn migrate(args: &MigrateArgs) -> Exit {
             diag::say(&format!("{file} is of version 2 already: there is nothing to migrate"));
             Exit::Passed
         }
-        Ok(Migrated::Text { text, kept, anew }) => {
-            if let Some(why) = kept {
-                diag::say(&format!("note: kinder's commands stay commands: {why}"));
-            }
-            if let Some(why) = anew {
-                diag::say(&format!("note: its lines could not stay, so all but the comments at its top are lost: {why}"));
+        Ok(Migrated::Text { text, notes }) => {
+            for note in notes {
+                diag::say(&format!("note: {note}"));
             }
             let Some(out) = args.output.as_ref().filter(|out| out.as_os_str() != "-") else { return show::write(&text) };
             // never over a file that is there: it may be the one that is migrated
             let written = OpenOptions::new().write(true).create_new(true).open(out).and_then(|mut to| to.write_all(text.as_bytes()));
-            match written.with_context(|| format!("cannot write {}", out.display())) {
+            match written.with_context(|| format!("cannot write {}: a file that is there is never written over", out.display())) {
                 Ok(()) => {
                     diag::say(&format!("{file} is in version 2 in {}", out.display()));
                     Exit::Passed

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::args::{Output, RunArgs};
 use super::context::Signals;
 use super::exit::Exit;
+use super::kinder::Called;
 use super::rounds::Turn;
 use super::{case, diag, dry_run, files, get, list, rounds, show, test};
 use crate::cluster;
@@ -39,6 +40,15 @@ pub(super) enum Manner {
 impl Manner {
     fn exit(self, exit: Exit) -> Exit {
         if self == Self::Kinder { exit.as_kinder() } else { exit }
+    }
+
+    /// Who else shows what is told.
+    fn console(self, events: &Bus) -> JoinSet<()> {
+        let mut console = JoinSet::new();
+        if self == Self::Kinder {
+            console.spawn(test::console(events.subscribe()));
+        }
+        console
     }
 
     /// Where artifacts go when nobody says.
@@ -89,7 +99,9 @@ pub(super) async fn run_as(args: RunArgs, manner: Manner) -> Exit {
         return Exit::Passed;
     }
     if args.dry_run {
-        return get::write(&plain(&plans().map(dry_run::describe).collect::<String>()));
+        let as_kinder = |plan: &Plan| manner == Manner::Kinder && plan.language != Language::V2;
+        let describe = |plan: &Plan| if as_kinder(plan) { test::dry_run(plan) } else { plain(&dry_run::describe(plan)) };
+        return get::write(&plans().map(describe).collect::<String>());
     }
     let signals = Signals::listen();
     let turns = rounds::turns(&cases, &args.rounds);
@@ -144,6 +156,7 @@ async fn execute(
     let verbosity = if args.verbose { Verbosity::Verbose } else { Verbosity::Normal };
     let mut reporter = JoinSet::new();
     reporter.spawn(Reporter::new(Some(artifacts), verbosity).listen(events.subscribe()));
+    let console = manner.console(&events);
     events.tell(Event::RunStarted {
         format: event::FORMAT,
         run: run.to_owned(),
@@ -164,7 +177,7 @@ async fn execute(
         let Some((runtime, _)) = engine.as_ref().filter(|_| plan.language == Language::V2) else {
             let began = Stamp::now();
             begun(&dir, run);
-            events.tell(case::started(turn, &args.vars.vars, &case::NO_IMAGES, place, &folder, repeat(args, turn)));
+            events.tell(case::started(turn, &args.vars.vars, &case::NO_IMAGES, place, &folder, repeat(args, manner, turn)));
             let result = runner::run_v1(plan, &events, &signals.stop).await;
             events.tell(case::finished(place.0, &result, began));
             add(&mut whole, result);
@@ -186,7 +199,7 @@ async fn execute(
         world.kubeconfig = Some(kept.join("kubeconfig"));
         let began = Stamp::now();
         begun(&dir, run);
-        events.tell(case::started(turn, &args.vars.vars, &world.images, place, &folder, repeat(args, turn)));
+        events.tell(case::started(turn, &args.vars.vars, &world.images, place, &folder, repeat(args, manner, turn)));
         case::doubts(&world);
         let result = runner::run(plan, &mut world, &signals.stop, args.nodes.retain).await;
         events.tell(case::finished(place.0, &result, began));
@@ -204,6 +217,7 @@ async fn execute(
     events.tell(Event::RunFinished { exit: exit.code(), took });
     events.close();
     let summaries = reporter.join_all().await;
+    console.join_all().await;
     let incomplete = summaries.into_iter().find_map(|s| s.artifacts.and_then(Result::err));
     if manner == Manner::Kinder {
         // A reader that is gone changes nothing of what the run came to.
@@ -281,10 +295,15 @@ pub(super) fn begun(dir: &Path, run: &str) {
 }
 
 /// The command that runs one case again, with all that changes what it does.
-fn repeat(args: &RunArgs, turn: &Turn) -> String {
+fn repeat(args: &RunArgs, manner: Manner, turn: &Turn) -> String {
     let plan = &turn.plan;
     let nodes = &args.nodes;
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    if manner == Manner::Kinder {
+        let command = format!("joinder test workflow {}", quoted(&plan.file));
+        let again = path(&args.artifacts).map_or_else(|| command.clone(), |dir| format!("{command} {}", quoted(&dir)));
+        return Called::look().words(&again);
+    }
     let mut words = vec!["joinder".to_owned(), "run".to_owned(), plan.file.clone()];
     let mut option = |name: &str, value: Option<String>| words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     for (name, value) in &args.vars.vars {

@@ -1,14 +1,17 @@
 //! `joinder test workflow`: a workflow as kinder runs it.
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
 use super::args::{NodeArgs, RoundArgs, RunArgs, SelectArgs, VarArgs, WorkflowArgs};
-use super::diag;
 use super::exit::Exit;
 use super::run::{Manner, run_as};
+use super::{diag, show};
 use crate::event::{Event, Outcome, Told};
+use crate::report::KinderLines;
+use crate::workflow::{self, Plan};
 
 pub(super) async fn workflow(args: WorkflowArgs) -> Exit {
     // kinder stops there without cleanup and without JUnit, which nobody can want
@@ -32,6 +35,27 @@ pub(super) async fn workflow(args: WorkflowArgs) -> Exit {
     run_as(run, Manner::Kinder).await
 }
 
+/// kinder's lines on standard output, as they come, until all is told. A terminal shows joinder's own in their place.
+pub(super) async fn console(mut told: mpsc::UnboundedReceiver<Told>) {
+    let mut lines = KinderLines::default();
+    let shown = !std::io::stdout().is_terminal();
+    while let Some(Told { event, .. }) = told.recv().await {
+        let text = lines.hear(&event);
+        if shown && !text.is_empty() {
+            // A reader that is gone changes nothing of what the run comes to.
+            let _ = show::write(&text);
+        }
+    }
+}
+
+/// What `--dry-run` says as kinder.
+pub(super) fn dry_run(plan: &Plan) -> String {
+    for warning in &plan.topology.warnings {
+        diag::say(&format!("warning: {warning}"));
+    }
+    workflow::outline(plan).iter().map(KinderLines::begin).collect()
+}
+
 /// kinder's last lines, from all that was told; nothing is a success that was not kept `whole`.
 pub(super) fn closing(mut told: mpsc::UnboundedReceiver<Told>, took: Duration, whole: bool) -> String {
     let (mut all, mut passed, mut failed, mut skipped) = (0, 0, 0, 0);
@@ -50,7 +74,7 @@ pub(super) fn closing(mut told: mpsc::UnboundedReceiver<Told>, took: Duration, w
     }
     let word = if failed == 0 && passed + skipped == all && whole { "SUCCESS!" } else { "FAIL!" };
     format!(
-        "Ran {} of {all} tasks in {:.3} seconds\n{word} -- {passed} tasks Passed | {failed} Failed | {skipped} Skipped\n",
+        "Ran {} of {all} tasks in {:.3} seconds\n{word} -- {passed} tasks Passed | {failed} Failed | {skipped} Skipped\n\nsee junit_runner.xml and task logs files for more details\n\n",
         passed + failed,
         took.as_secs_f64()
     )

@@ -119,6 +119,17 @@ pub enum ImageError {
         /// The command that makes it.
         command: String,
     },
+    /// No image of this name. Nothing is pulled: an image that comes by surprise would be judged as if it were meant.
+    #[error(
+        "no image {name:?} in the container engine, and none is pulled\nhint: `docker pull {name}` first, or take a node image that is there: {}",
+        if .there.is_empty() { "there is none yet, `joinder build node-image` makes one".to_owned() } else { .there.join(", ") }
+    )]
+    NotThere {
+        /// What was asked for.
+        name: String,
+        /// Node images that are there.
+        there: Vec<String>,
+    },
     /// An error, and things that could not be removed after it.
     #[error("{error}\nleft behind: {}", .left.join(", "))]
     Left {
@@ -156,7 +167,8 @@ impl ImageError {
             | Self::Engine { .. }
             | Self::Wait { .. }
             | Self::Unexpected { .. }
-            | Self::Missing { .. } => false,
+            | Self::Missing { .. }
+            | Self::NotThere { .. } => false,
         }
     }
 }

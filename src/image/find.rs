@@ -42,10 +42,13 @@ pub async fn etcd_image(runtime: &dyn Runtime, version: Option<&str>) -> Result<
 /// A node image by name or id, ours or another's.
 ///
 /// # Errors
-/// [`ImageError::Missing`]; [`ImageError::Engine`].
+/// [`ImageError::NotThere`] with those that are; [`ImageError::Engine`].
 pub async fn named(runtime: &dyn Runtime, name: &str) -> Result<Image, ImageError> {
-    let image = runtime.image(name).await.map_err(ImageError::engine("look for an image"))?;
-    image.ok_or_else(|| ImageError::Missing { what: format!("image {name:?}"), command: "joinder build node-image".into() })
+    if let Some(image) = runtime.image(name).await.map_err(ImageError::engine("look for an image"))? {
+        return Ok(image);
+    }
+    let there = node_images(runtime).await?.iter().map(|image| reference(image).to_owned()).collect();
+    Err(ImageError::NotThere { name: name.to_owned(), there })
 }
 
 /// The newest load balancer image.

@@ -13,7 +13,7 @@ use super::logs::rule;
 use super::model::{Case, State, Task};
 use super::names;
 use super::tone::{one_line, plain};
-use crate::event::Outcome;
+use crate::event::{Event, Outcome, TaskPlan};
 use crate::sys::clock::Stamp;
 
 /// kinder's class for all testcases.
@@ -68,19 +68,55 @@ pub(super) fn go(time: Duration) -> String {
 
 /// What is told of a task inside its testcase: the element and its text.
 fn inside(task: &Task) -> Option<(&'static str, String)> {
-    let failure = |text: String| Some(("failure", text));
     match &task.state {
         State::Waiting => Some(("skipped", "it did not run".into())),
-        State::Running { .. } => failure("it ran when this was written; nothing came after it: joinder was killed, or broke".into()),
-        State::Ended { outcome, counts, .. } => match outcome {
-            Outcome::Passed => None,
-            // an ignored error is a pass, of which nothing is said
-            Outcome::Failed { .. } if !counts => None,
-            Outcome::Failed { reason } | Outcome::NotStarted { reason } => failure(reason.clone()),
-            Outcome::TimedOut { limit } => failure(format!("timeout. The task did not complete in less than {} as expected", go(*limit))),
-            Outcome::Stopped => failure("task was canceled by the user".into()),
-            Outcome::Skipped { reason } => Some(("skipped", reason.clone())),
-        },
+        State::Running { .. } => {
+            Some(("failure", "it ran when this was written; nothing came after it: joinder was killed, or broke".into()))
+        }
+        State::Ended { outcome, counts, .. } => ended(outcome, *counts),
+    }
+}
+
+/// The same of one that has ended; nothing of one that passed.
+fn ended(outcome: &Outcome, counts: bool) -> Option<(&'static str, String)> {
+    let failure = |text: String| Some(("failure", text));
+    match outcome {
+        Outcome::Passed => None,
+        // an ignored error is a pass, of which nothing is said
+        Outcome::Failed { .. } if !counts => None,
+        Outcome::Failed { reason } | Outcome::NotStarted { reason } => failure(reason.clone()),
+        Outcome::TimedOut { limit } => failure(format!("timeout. The task did not complete in less than {} as expected", go(*limit))),
+        Outcome::Stopped => failure("task was canceled by the user".into()),
+        Outcome::Skipped { reason } => Some(("skipped", reason.clone())),
+    }
+}
+
+/// kinder's lines for a terminal or a build's log: each task with its whole command, then how it ended. Pure.
+#[derive(Debug, Default)]
+pub struct KinderLines {
+    tasks: Vec<TaskPlan>,
+}
+
+impl KinderLines {
+    /// The lines that an event brings, with their ends; mostly none.
+    pub fn hear(&mut self, event: &Event) -> String {
+        if let Event::CaseStarted { language, tasks, .. } = event {
+            self.tasks = if *language == VERSION { tasks.clone() } else { Vec::new() };
+        }
+        let known = |index: usize| self.tasks.iter().find(|task| task.index == index);
+        if let Event::TaskStarted { index, .. } = event {
+            return known(*index).map(Self::begin).unwrap_or_default();
+        }
+        let Event::TaskFinished { index, outcome, counts, .. } = event else { return String::new() };
+        let Some(task) = known(*index) else { return String::new() };
+        let begin = if matches!(outcome, Outcome::Skipped { .. }) { Self::begin(task) } else { String::new() };
+        let end = ended(outcome, *counts).map_or_else(|| "completed!".to_owned(), |(_, text)| text);
+        format!("{begin} {}\n\n", plain(&end))
+    }
+
+    /// What stands before a task, and is all of a dry run.
+    pub fn begin(task: &TaskPlan) -> String {
+        format!("# {}\n{}\n\n", names::task(task.index, &task.name), plain(&task.what))
     }
 }
 
@@ -129,7 +165,6 @@ pub(super) fn junit(case: &Case, now: Stamp) -> io::Result<Vec<u8>> {
 mod tests {
     use super::super::script::{Script, run_of};
     use super::*;
-    use crate::event::Event;
 
     /// A script whose case is in kinder's language.
     fn kinders(mut script: Script) -> Script {
@@ -174,6 +209,23 @@ mod tests {
         let case = run.cases().next().expect("a case");
         let text = String::from_utf8(junit(case, script.now()).expect("written")).expect("UTF-8");
         insta::assert_snapshot!("kinders_junit", text);
+    }
+
+    #[test]
+    fn lines_are_kinders() {
+        let mut script = Script::new();
+        script.case_of(&[("pass", 300), ("fail", 300), ("skipped", 300)]);
+        script.starts(1, "pass");
+        script.ends(1, "pass", Outcome::Passed, false);
+        script.starts(2, "fail");
+        script.ends(2, "fail", Outcome::Failed { reason: "exit status 3".into() }, true);
+        script.ends(3, "skipped", Outcome::Skipped { reason: "skipping because a predecessor task failed".into() }, false);
+        let of = |script: &Script| {
+            let mut lines = KinderLines::default();
+            script.told.iter().map(|told| lines.hear(&told.event)).collect::<Vec<_>>().concat()
+        };
+        assert_eq!(of(&script), "", "of version 2 kinder says nothing");
+        insta::assert_snapshot!("kinders_lines", of(&kinders(script)));
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub(super) fn words(told: &Told, verbosity: Verbosity) -> Option<(Tone, String)>
             let place = if *of > 1 { format!("case {index} of {of}: ") } else { String::new() };
             let choice = if choice.is_empty() { String::new() } else { format!(" ({case})") };
             let etcd = if etcd.is_empty() { "kubeadm's choice" } else { etcd };
-            let summary = if summary.is_empty() { String::new() } else { format!("\n         {summary}") };
+            let summary =
+                if summary.is_empty() { String::new() } else { format!("\n         {}", summary.trim_end().replace('\n', "\n         ")) };
             // a workflow that makes no node has no image
             let made = match (image.is_empty(), kubernetes.is_empty()) {
                 (true, _) => String::new(),

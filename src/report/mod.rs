@@ -35,6 +35,7 @@ mod view;
 
 pub use board::{Board, Member, Row, Slot, Use};
 pub use jsonl::{ArtifactError, Artifacts};
+pub use kinder::KinderLines;
 pub use line::{Verbosity, plain_words as words};
 pub use mode::harmless;
 pub use rebuild::{RebuildError, Rebuilt, rebuild};

@@ -160,6 +160,9 @@ fn program(process: &Process) -> Result<Program, String> {
     let found = path.split(':').map(|dir| Path::new(dir).join(&program)).find(|path| runs(path));
     match found {
         Some(found) => Ok(Program { program: found.display().to_string(), args, dir, env, joined: true }),
+        None if program == "kinder" => {
+            Err("there is no program \"kinder\" in PATH: joinder is it by that name, `ln -s \"$(command -v joinder)\" DIR/kinder`".into())
+        }
         None => Err(format!("there is no program {program:?} in PATH")),
     }
 }

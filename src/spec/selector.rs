@@ -78,7 +78,7 @@ impl FromStr for Pick {
                     Self::Name(text.to_owned())
                 } else {
                     return Err(format!(
-                        "{text:?} selects no node\nhelp: use {}, cp2, worker1, etcd2, a node's whole name, or a list of them",
+                        "{text:?} selects no node\nhelp: use {}, cp2, worker1, etcd2, kinder's @all, @cp*, @cpN, @cp1, @w*, @w1, a node's whole name, or a list of them",
                         Self::WORDS.join(", ")
                     ));
                 }

@@ -32,6 +32,19 @@ fn versions_are_kinders() {
 }
 
 #[test]
+fn what_is_to_be_typed_is_said_by_the_name_that_was_called() {
+    let rig = Rig::with("version: 1\ntasks: [{name: a, cmd: 'false'}]\n");
+    assert!(rig.kinder(&["test", "workflow", "w.yaml", "art"]).ends(1).err.contains("\nagain      kinder test workflow w.yaml "));
+    assert!(rig.joinder(&["test", "workflow", "w.yaml", "art"]).ends(1).err.contains("\nagain      joinder test workflow w.yaml "));
+    for words in [&["--help"][..], &["create", "cluster", "--help"], &["test", "workflow", "--help"], &["do", "kubeadm-join", "--help"]] {
+        let help = rig.kinder(words).ends(0).out;
+        assert!(!help.contains("joinder create") && !help.contains("  joinder ") && !help.contains("default: joinder"), "{help}");
+        assert!(!help.contains("100 failed") && !help.contains("run kubeadm init, and join all"), "{help}");
+    }
+    assert!(rig.joinder(&["create", "cluster", "--help"]).ends(0).out.contains("default: joinder"));
+}
+
+#[test]
 fn every_failure_is_1() {
     let rig = Rig::with("version: 1\ntasks: [{cmd: 'false'}]\n");
     for args in [
@@ -84,7 +97,7 @@ fn a_base_image_is_refused_with_what_is_there_in_its_place() {
         [&["build", "base-image"][..], &["build", "base-image", "--source=/x", "--image", "b:1", "--cri=docker", "--loglevel=debug"]]
     {
         let ran = rig.kinder(args).ends(1);
-        assert!(ran.err.starts_with("error: there is no base image to build: `joinder build node-image`"), "{}", ran.err);
+        assert!(ran.err.starts_with("error: there is no base image to build: `kinder build node-image`"), "{}", ran.err);
         rig.joinder(args).ends(2);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! All or nothing: a cluster that joinder did not make can be told nothing by its steps, and one that it made is joined by them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::{flow, list, number_or_text, quoted};
 
@@ -28,6 +28,8 @@ pub(super) struct Steps {
     pub(super) cluster: Vec<String>,
     /// For each task its step, `init: {}`, where it has one.
     pub(super) of: Vec<Option<String>>,
+    /// What the steps do otherwise than the commands.
+    pub(super) notes: Vec<String>,
 }
 
 /// `kinder VERB … --flag=value … positional -- rest`.
@@ -35,6 +37,8 @@ pub(super) struct Steps {
 struct Call {
     words: Vec<String>,
     flags: BTreeMap<String, String>,
+    /// Flags of kinder's own chatter and patience.
+    left_out: Vec<String>,
     rest: Vec<String>,
     elsewhere: bool,
 }
@@ -51,6 +55,11 @@ impl Call {
                 call.rest = args.cloned().collect();
                 break;
             }
+            if arg.starts_with("-v") {
+                args.next_if(|_| arg == "-v");
+                call.left_out.push("kubeadm-verbosity".into());
+                continue;
+            }
             let Some(flag) = arg.strip_prefix("--") else {
                 call.words.push(arg.clone());
                 continue;
@@ -64,6 +73,8 @@ impl Call {
             let waits = name != "wait" || value.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
             if !CHATTER.contains(&name.as_str()) || !waits {
                 call.flags.insert(name, value);
+            } else if name != "loglevel" {
+                call.left_out.push(name);
             }
         }
         Some(call)
@@ -93,7 +104,12 @@ pub(super) fn recognise(commands: &[Command]) -> Result<Steps, String> {
         [] => return Err("no task makes a cluster".into()),
         _ => return Err("several tasks make a cluster".into()),
     };
-    let cluster = cluster(create)?;
+    let mut cluster = cluster(create)?;
+    let kubeadm = |call: &&Call| matches!(call.verb(), ("do", "kubeadm-init" | "kubeadm-join"));
+    if calls.iter().flatten().any(|call| call.verb() == ("do", "kubeadm-join")) {
+        // kinder's own; joinder's is by file
+        cluster.push("discovery: token".into());
+    }
     let name = create.name();
     let of = calls.iter().map(|call| call.as_ref().map_or(Ok(None), |call| step(call, name))).collect::<Result<Vec<_>, String>>()?;
     let at = |verb: (&str, &str)| calls.iter().position(|call| call.as_ref().is_some_and(|call| call.verb() == verb));
@@ -105,7 +121,18 @@ pub(super) fn recognise(commands: &[Command]) -> Result<Steps, String> {
     if at(("do", "kubeadm-init")).is_none() {
         return Err("no task runs kubeadm-init".into());
     }
-    Ok(Steps { cluster, of })
+    let mut notes = Vec::new();
+    if calls.iter().flatten().filter(kubeadm).any(|call| call.flags.get("copy-certs").is_none_or(|how| how != "auto")) {
+        notes.push("kubeadm uploads the certificates, as with --copy-certs=auto; kinder copied them".to_owned());
+    }
+    let left_out: BTreeSet<&str> = calls.iter().flatten().flat_map(|call| &call.left_out).map(String::as_str).collect();
+    for flag in left_out {
+        notes.push(format!(
+            "no step has --{flag}: {}",
+            if flag == "wait" { "it waits as long as its timeout" } else { "kubeadm runs with --v=5" }
+        ));
+    }
+    Ok(Steps { cluster, of, notes })
 }
 
 fn cluster(create: &Call) -> Result<Vec<String>, String> {
@@ -130,7 +157,7 @@ fn step(call: &Call, cluster: &str) -> Result<Option<String>, String> {
     let known: &[&str] = match (verb, action) {
         ("create", "cluster") => &["image", "control-plane-nodes", "worker-nodes", "external-load-balancer"],
         ("do", "kubeadm-init") => &["copy-certs"],
-        ("do", "kubeadm-join") => &["copy-certs", "only-node"],
+        ("do", "kubeadm-join") => &["copy-certs", "only-node", "discovery-mode"],
         ("do", "kubeadm-reset") => &["only-node"],
         ("exec" | "cp", _) | ("export", "logs") | ("delete", "cluster") => &[],
         // what changes the cluster otherwise than joinder's steps know
@@ -143,6 +170,9 @@ fn step(call: &Call, cluster: &str) -> Result<Option<String>, String> {
     }
     if let Some(flag) = call.other_flag(known) {
         return Err(format!("{of_it} has --{flag}"));
+    }
+    if let Some(mode) = call.flags.get("discovery-mode").filter(|mode| *mode != "token") {
+        return Err(format!("{of_it} has --discovery-mode={mode}"));
     }
     if call.flags.get("copy-certs").is_some_and(|how| how == "none") {
         return Err(format!("{of_it} has --copy-certs=none"));
@@ -246,6 +276,23 @@ mod tests {
                 "delete: {}",
             ]
         );
+    }
+
+    #[test]
+    fn what_steps_do_otherwise_is_noted() {
+        let notes = |lines: &[&str]| {
+            let all: Vec<Command> = lines.iter().map(|line| kinder(line)).collect();
+            let steps = recognise(&all).unwrap_or_else(|why| panic!("{why}"));
+            (steps.notes.join("; "), steps.cluster.join("; "))
+        };
+        let (said, cluster) = notes(&["create cluster", "do kubeadm-init -v 6 --wait=10m", "do kubeadm-join --discovery-mode=token"]);
+        assert!(
+            said.contains("--copy-certs=auto; kinder copied") && said.contains("--kubeadm-verbosity") && said.contains("--wait"),
+            "{said}"
+        );
+        assert!(cluster.contains("discovery: token"), "{cluster}");
+        let (said, cluster) = notes(&["create cluster", "do kubeadm-init --copy-certs=auto --loglevel=debug"]);
+        assert!(said.is_empty() && !cluster.contains("discovery"), "{said} {cluster}");
     }
 
     #[test]

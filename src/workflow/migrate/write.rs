@@ -26,10 +26,8 @@ pub enum Migrated {
     Text {
         /// The text.
         text: String,
-        /// Why kinder's commands stayed commands, where they did.
-        kept: Option<String>,
-        /// Why its lines and comments could not stay, where they could not.
-        anew: Option<String>,
+        /// What is otherwise than in the file: commands that stayed, what steps do in their own way, lines that are lost.
+        notes: Vec<String>,
     },
 }
 
@@ -57,21 +55,25 @@ pub fn migrate(path: &Path, request: &Request) -> Result<Migrated, Problems> {
     let (mut anew, mut first) = (None, None);
     // as much as can be: its own lines with joinder's steps, without the steps, without the lines
     for layout in [Layout::Kept, Layout::Anew] {
-        let (mut steps, mut kept) = match recognised(&files) {
-            Ok(steps) => (Some(steps), None),
-            Err(why) => (None, why),
+        let stay = |why: String| format!("kinder's commands stay commands: {}", why.replace('\n', " "));
+        let (mut steps, mut notes) = match recognised(&files) {
+            Ok(steps) => (Some(steps.clone()), steps.notes),
+            Err(why) => (None, why.map(stay).into_iter().collect()),
         };
         loop {
             let with_steps = steps.is_some();
-            let text = Writer::of(steps.take(), layout).write(&files, kept.as_deref());
-            let Err(problems) = same(&old, &text, path, &request) else { return Ok(Migrated::Text { text, kept, anew }) };
+            let text = Writer::of(steps.take(), layout).write(&files, &notes);
+            let Err(problems) = same(&old, &text, path, &request) else {
+                notes.extend(anew);
+                return Ok(Migrated::Text { text, notes });
+            };
             let why = problems.first();
             first.get_or_insert(problems);
             if !with_steps {
-                anew.get_or_insert(why);
+                anew.get_or_insert_with(|| format!("its lines could not stay, so all but the comments at its top are lost: {why}"));
                 break;
             }
-            kept = Some(why);
+            notes = vec![stay(why)];
         }
     }
     Err(first.unwrap_or_else(|| alone(Problem::of("nothing was tried: please report it"))))
@@ -195,12 +197,12 @@ impl Writer {
         Self { steps: steps.unwrap_or_default(), layout, task: 0, names, vars, env }
     }
 
-    /// All of it; `kept` says why kinder's commands stay.
-    fn write(mut self, files: &[File], kept: Option<&str>) -> String {
+    /// All of it, with the notes at its top.
+    fn write(mut self, files: &[File], notes: &[String]) -> String {
         let first = &files[0];
         let mut out = joined(&pieces::head(&first.text, &first.root));
-        if let Some(why) = kept {
-            let _ = writeln!(out, "# kinder's commands stay commands: {}.", why.replace('\n', " "));
+        for note in notes {
+            let _ = writeln!(out, "# {note}.");
         }
         for piece in pieces::of_map(&first.text, &first.root, first_key(&first.root), first.text.len(), self.layout) {
             let key = piece.entry.key.to_ascii_lowercase();
