@@ -164,12 +164,14 @@ impl Ground {
     /// A control plane whose API server is ready.
     pub(super) async fn serving(&self) -> Result<Arc<Node>, ActionError> {
         let found = self.cluster.serving().await;
-        found.cloned().map_err(|mut saw| {
+        found.cloned().map_err(|saw| {
             // kubeadm init alone makes it
-            if saw.contains("admin.conf: No such file") {
-                saw += &format!("\nhint: is it initialised? `joinder do kubeadm-init --name {}`", self.cluster.name);
-            }
-            ActionError::Saw { what: "no control plane's API server is ready".into(), saw }
+            let hint = if saw.contains("admin.conf: No such file") {
+                format!("\nhint: is it initialised? `joinder do kubeadm-init --name {}`", self.cluster.name)
+            } else {
+                String::new()
+            };
+            ActionError::Saw { what: "no control plane's API server is ready".into(), saw: saw + &hint }
         })
     }
 
