@@ -28,13 +28,13 @@ impl Kin {
         pids.filter(|pid| *pid != self.leader && self.owns(*pid)).collect()
     }
 
+    /// Those of them that have left the group.
+    pub(super) fn outside(&self) -> Vec<i32> {
+        self.others().into_iter().filter(|pid| group_of(*pid) != Some(self.leader)).collect()
+    }
+
     fn owns(&self, pid: i32) -> bool {
-        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-        // The second field is the command in parentheses and may hold spaces and parentheses itself.
-        let Some((_, fields)) = stat.rsplit_once(") ") else { return false };
-        let mut fields = fields.split(' ');
-        let (state, group) = (fields.next(), fields.nth(1).and_then(|group| group.parse::<i32>().ok()));
-        !matches!(state, Some("Z" | "X")) && (group == Some(self.leader) || self.marked(pid))
+        group_of(pid).is_some_and(|group| group == self.leader || self.marked(pid))
     }
 
     /// Other users' processes cannot be read, and are none of ours.
@@ -45,12 +45,22 @@ impl Kin {
         let wanted = format!("{MARK}={}", self.mark);
         fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()))
     }
+}
 
-    /// Sends a signal to the others, each found just before.
-    pub(super) fn signal(&self, signal: Signal) {
-        for pid in self.others() {
-            let _ = kill(Pid::from_raw(pid), signal);
-        }
+/// The group of a process that runs.
+fn group_of(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the command in parentheses and may hold spaces and parentheses itself.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?;
+    let group = fields.nth(1)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(group)
+}
+
+/// Sends a signal to processes that were found just before.
+pub(super) fn signal(pids: &[i32], signal: Signal) {
+    for pid in pids {
+        let _ = kill(Pid::from_raw(*pid), signal);
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::lines::Lines;
-use super::remains::{Kin, MARK, named};
+use super::remains::{self, Kin, MARK, named};
 use crate::sys::random;
 use crate::sys::stop::Stop;
 
@@ -261,10 +261,13 @@ impl Family {
 
     fn signal(&self, signal: Signal) {
         // Group 0 would be joinder's own; the number of a group that is gone may be somebody else's.
-        if self.kin.leader > 0 && !self.reaped {
-            let _ = killpg(Pid::from_raw(self.kin.leader), signal);
+        if self.kin.leader <= 0 || self.reaped {
+            return remains::signal(&self.kin.others(), signal);
         }
-        self.kin.signal(signal);
+        // Each once: what a shell's trap starts at the first TERM would be ended by a second one.
+        let outside = self.kin.outside();
+        let _ = killpg(Pid::from_raw(self.kin.leader), signal);
+        remains::signal(&outside, signal);
     }
 }
 

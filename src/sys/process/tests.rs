@@ -155,3 +155,20 @@ async fn a_run_that_is_dropped_leaves_nothing() {
     }
     panic!("process {pid} still runs");
 }
+
+#[tokio::test]
+async fn what_a_trap_starts_when_it_is_stopped_is_not_stopped_with_it() {
+    // a second signal would come a moment after the first: not each time before the trap has begun
+    for _ in 0..20 {
+        let stop = Stop::new();
+        let mut lines = Vec::new();
+        let script = "trap 'sh -c \"sleep 0.05; echo cleaned\"' EXIT; echo up; sleep 1000";
+        let program = Program { program: "bash".into(), args: vec!["-c".into(), script.into()], ..Program::default() };
+        let running = run(&program, LONG, &stop, |_, line, _| {
+            lines.push(line);
+            stop.soft.cancel();
+        });
+        tokio::time::timeout(LONG, running).await.expect("it ends");
+        assert!(lines.contains(&"cleaned".to_owned()), "{lines:?}");
+    }
+}
