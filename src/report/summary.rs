@@ -115,9 +115,12 @@ fn counted(what: &str, numbers: &[(usize, &str)]) -> Option<String> {
     (!there.is_empty()).then(|| format!("{what} {}", there.join(", ")))
 }
 
-/// Steps that failed.
+/// Steps that failed, and the one that a signal met.
 fn steps(case: &Case) -> Vec<(Tone, String)> {
     let line = |task: &Task| {
+        if let State::Ended { outcome: Outcome::Stopped, took, .. } = &task.state {
+            return Some((Tone::Bad, format!("{:<10} {}: after {}", "STOPPED", task.plan.name, human(*took))));
+        }
         let (tone, word) = if task.failed() { (Tone::Bad, "FAIL") } else { (Tone::Doubt, "IGNORED") };
         Some((tone, format!("{word:<10} {}: {}", task.plan.name, task.trouble()?.replace('\n', "\n           "))))
     };

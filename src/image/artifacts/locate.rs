@@ -78,7 +78,9 @@ fn told(text: &str) -> Result<String, String> {
 }
 
 fn local(path: &Path, what: What) -> Result<Located, String> {
-    let meta = path.metadata().map_err(|e| format!("{e}, and it is no version as v1.36.3, no label as ci/latest, and no URL"))?;
+    let meta = path
+        .metadata()
+        .map_err(|e| format!("{e}, and it is no version as v1.36.3, no label as ci/latest, no URL, and no image, which is image:NAME"))?;
     if !meta.is_dir() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return match what {

@@ -162,7 +162,8 @@ async fn what_a_trap_starts_when_it_is_stopped_is_not_stopped_with_it() {
     for _ in 0..20 {
         let stop = Stop::new();
         let mut lines = Vec::new();
-        let script = "trap 'sh -c \"sleep 0.05; echo cleaned\"' EXIT; echo up; sleep 1000";
+        // its child says that it is up: before, bash may not wait yet, and would do so behind the signal
+        let script = "trap 'sh -c \"sleep 0.05; echo cleaned\"' EXIT; sh -c 'echo up; exec sleep 1000'";
         let program = Program { program: "bash".into(), args: vec!["-c".into(), script.into()], ..Program::default() };
         let running = run(&program, LONG, &stop, |_, line, _| {
             lines.push(line);
