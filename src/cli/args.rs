@@ -512,7 +512,7 @@ pub(super) struct RoundArgs {
     /// Stop behind the first case that fails; without --repeat after 1000 rounds
     #[arg(long, conflicts_with = "retain")]
     pub(super) until_fail: bool,
-    /// What is random is drawn from this: round R of a run is the only round of one with SEED + R - 1 [default: a random one, printed]
+    /// What is random is drawn from this: round R of a run is the only round of one with SEED + R - 1 [default: a random one, in the command that runs it again]
     #[arg(long, allow_negative_numbers = true, value_parser = seed, value_name = "SEED")]
     pub(super) seed: Option<u64>,
     /// Run again what failed or was undecided in the run with these artifacts, each with the seed that it had

@@ -62,6 +62,7 @@ pub(super) fn failed(dir: &Path, request: &Request, nodes: &NodeArgs) -> Result<
 /// Options that say what runs in the nodes, and that only the earlier command has.
 fn forgotten(repeat: &str, nodes: &NodeArgs) -> Vec<&'static str> {
     let now = [
+        ("--name", nodes.name.is_some()),
         ("--image", nodes.image.is_some()),
         ("--kubeadm", nodes.kubeadm.is_some()),
         ("--kubelet", nodes.kubelet.is_some()),

@@ -54,7 +54,8 @@ impl Live {
         let Some(first) = first else {
             self.tell("", FaultMoment::NeverTriggered);
             let left = self.lift().await;
-            self.judge(Verdict::Fail, "never triggered".into(), left.err());
+            let instead = if let Setting::Told(_, watch) = &self.setting { watch.instead() } else { String::new() };
+            self.judge(Verdict::Fail, format!("never triggered{instead}"), left.err());
             return;
         };
         if act(&self.fault.action).is_some() {

@@ -27,16 +27,34 @@ pub(super) struct Watch {
     /// A learner has no name yet when it is announced; its address tells whose it is.
     members: BTreeMap<MemberId, String>,
     leader: Option<MemberId>,
+    /// Of kubeadm on any node, in their order.
+    phases: Vec<String>,
 }
 
 impl Watch {
     /// For the `nth` time on one node. `places`: names of nodes by host.
     pub(super) fn new(what: Awaited, nodes: Option<Vec<String>>, nth: u32, places: BTreeMap<String, String>) -> Self {
-        Self { what, nodes, nth, places, seen: BTreeMap::new(), members: BTreeMap::new(), leader: None }
+        Self { what, nodes, nth, places, seen: BTreeMap::new(), members: BTreeMap::new(), leader: None, phases: Vec::new() }
+    }
+
+    /// What was there in its place, in words, where it never came.
+    pub(super) fn instead(&self) -> String {
+        let counts: Vec<String> = self.seen.iter().map(|(node, n)| format!("{n} times on {node}")).collect();
+        match &self.what {
+            _ if !counts.is_empty() => format!(": it was seen {}, and is wanted the {}. time", counts.join(", "), self.nth),
+            Awaited::Phase(_) if self.phases.is_empty() => ": no phase of kubeadm was seen".into(),
+            Awaited::Phase(wanted) => format!(": there was no phase {wanted}, but {}", self.phases.join(", ")),
+            Awaited::Event(_) => String::new(),
+        }
     }
 
     /// Hears an event; what set the fault off, in words, when this was it.
     pub(super) fn hear(&mut self, event: &Event) -> Option<String> {
+        if let Event::KubeadmPhase { phase, .. } = event
+            && !self.phases.contains(phase)
+        {
+            self.phases.push(phase.clone());
+        }
         let (node, words) = self.meant(event)?;
         if self.nodes.as_ref().is_some_and(|nodes| !nodes.contains(&node)) {
             return None;

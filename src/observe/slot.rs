@@ -8,9 +8,12 @@ use super::record::Life;
 use crate::event::{MemberId, Moment, SpanKind};
 use crate::sys::clock::{Stamp, human};
 
+/// How long kubeadm waits before it asks again: who was refused waited for so long at least. A lost answer alone is shorter.
+const RETRY: Duration = Duration::from_millis(500);
+
 /// One line for each wait of `node`: who had the place meanwhile, for how long, and what of the wait no learner explains.
 pub(super) fn holders(lives: &BTreeMap<MemberId, Life>, node: &str, stretches: &[Stretch]) -> Vec<String> {
-    let waits = stretches.iter().filter(|stretch| stretch.kind == SpanKind::SlotWait);
+    let waits = stretches.iter().filter(|stretch| stretch.kind == SpanKind::SlotWait && stretch.took >= RETRY);
     waits.map(|wait| describe(lives, node, wait)).collect()
 }
 

@@ -16,6 +16,8 @@ use crate::sys::clock::Stamp;
 use crate::sys::stop::Stop;
 use crate::workflow::{PlannedTask, Step};
 
+/// What an earlier join has left in a node that was not reset.
+const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(200);
 
@@ -50,7 +52,13 @@ async fn predicted(join: &Join, world: &World) -> Result<Foresight, String> {
     }
     let first = cluster.first().index;
     let meant = select(&cluster, join.nodes.as_ref().unwrap_or(&Selector::all()), true).await.map_err(|e| e.to_string())?;
-    let joining = meant.iter().filter(|node| node.index != first && node.role.has_member()).map(|node| node.name.clone());
+    let joining: Vec<_> = meant.iter().filter(|node| node.index != first && node.role.has_member()).collect();
+    for node in &joining {
+        if node.read_if_there(KUBELET_CONF).await.map_err(|e| e.to_string())?.is_some() {
+            return Err(format!("{} was not reset after another join: kubeadm's preflight refuses it, of which no rule is known", node.name));
+        }
+    }
+    let joining = joining.into_iter().map(|node| node.name.clone());
     let (running, absent) = cluster.running().await;
     let (said, usual) = (&cluster.kubeadm, Limits::default());
     let limits = Limits {

@@ -1,5 +1,6 @@
 //! Joins that should fail: only in just that way the run goes on.
 
+use joinder::event::Event;
 use joinder::sys::stop::Stop;
 
 use crate::support::{Ran, Rig, Script, plan};
@@ -46,4 +47,24 @@ async fn what_the_oracle_cannot_predict_is_undecided() {
     );
     let ran = rig.run(&plan, "r1", &Stop::new()).await;
     assert_eq!((ran.result.failed.as_deref(), ran.result.undecided), (None, true), "{}", ran.told());
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_node_that_another_join_has_left_its_files_in_nothing_is_predicted() {
+    let rig = Rig::new();
+    rig.add_to_image("/etc/kubernetes/kubelet.conf", "of another join");
+    let plan = plan(
+        "{version: 2, cluster: {name: one, controlPlanes: 2}, tasks: [
+           {name: init, init: {}},
+           {name: join, join: {order: serial}, expect: {joins: oracle}},
+           {name: delete, force: true, delete: {}}]}",
+    );
+    let ran = rig.run(&plan, "r1", &Stop::new()).await;
+    assert!(ran.result.undecided, "{}", ran.told());
+    let judged = |event: &Event| {
+        let Event::Judged { judgement, .. } = event else { return None };
+        (judgement.name == "joins").then(|| judgement.saw.clone())
+    };
+    let saw = ran.events.iter().find_map(judged).expect("judged");
+    assert!(saw.contains("one-control-plane-2 was not reset after another join"), "{saw}");
 }

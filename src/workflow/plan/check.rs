@@ -7,7 +7,7 @@ use super::findings::Findings;
 use super::select::{Empty, FIRST, Nodes, look_up};
 use super::types::{PlannedTask, Step, Transfer};
 use super::{alone, demands, faults};
-use crate::spec::{Advise, Advised, Exec, Join, Joins, KnownBad, Order, Part, Repair, Restart, State, Wait};
+use crate::spec::{Advise, Advised, Exec, Fault, Join, Joins, KnownBad, Order, Part, Repair, Restart, State, Wait};
 
 /// One task by itself, with the nodes that there are by then.
 pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, then: Then<'_>, findings: &mut Findings<'_>) {
@@ -35,7 +35,7 @@ pub(super) fn one(task: &PlannedTask, path: &Path, nodes: &Nodes, then: Then<'_>
         | Step::Expect => {}
     }
     faults::check(task, path, nodes, then, findings);
-    expectations(task, &path.key("expect"), nodes, then.inited, findings);
+    expectations(task, &path.key("expect"), nodes, then, findings);
 }
 
 fn join(join: &Join, path: &Path, nodes: &Nodes, findings: &mut Findings<'_>) {
@@ -159,7 +159,7 @@ fn restart(restart: &Restart, path: &Path, nodes: &Nodes, findings: &mut Finding
     }
 }
 
-fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, findings: &mut Findings<'_>) {
+fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, then: Then<'_>, findings: &mut Findings<'_>) {
     let expect = &task.expect;
     if expect.is_empty() {
         if task.step == Step::Expect {
@@ -192,7 +192,7 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         | Step::Heal(_)
         | Step::Expect => {
             // of an `expect` alone its turn is told already
-            if !inited && task.step != Step::Expect {
+            if !then.inited && task.step != Step::Expect {
                 findings.wrong_with(path, "nothing can be expected by then", "put a task with `init` before it");
             }
         }
@@ -223,8 +223,13 @@ fn expectations(task: &PlannedTask, path: &Path, nodes: &Nodes, inited: bool, fi
         findings.wrong(&path.key("nodes").key("ready"), why);
     }
     if expect.joins == Some(Joins::Oracle) && !task.faults.is_empty() {
-        let help = "break it in a task before, with `fault`, and end it behind with `heal`";
+        let help = "break it in a task before, with `fault` and at once, and end it behind with `heal`";
         findings.wrong_with(&path.key("joins"), "the oracle knows nothing of what the task's own faults will do", help);
+    }
+    let later = |fault: &&Fault| fault.on.call.is_some() || fault.on.event.is_some() || fault.on.phase.is_some();
+    if let (Some(Joins::Oracle), Some(fault)) = (&expect.joins, then.standing.iter().find(later)) {
+        let what = format!("the oracle knows nothing of what the fault `{}` will do, which may be set off in this join", fault.id);
+        findings.wrong_with(&path.key("joins"), what, "let it begin at once, without `on`, or `heal` it before");
     }
     if let (Some(Joins::Oracle), Step::Join(Join { nodes: Some(selector), .. })) = (&expect.joins, &task.step) {
         let meant = nodes.selected(selector);

@@ -173,18 +173,14 @@ impl Rig {
     pub(crate) fn with_kubernetes(version: &str) -> Self {
         let nodes = Nodes::default();
         let engine = FakeEngine::new(Arc::new(nodes.clone()));
-        let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
-        engine.add_image(
-            "node",
-            Labels::new(),
-            [
-                file("/kind/version", &format!("{version}\n")),
-                file("/etc/kubernetes/pki/ca.crt", "CA"),
-                file("/etc/kubernetes/admin.conf", ADMIN),
-            ],
-        );
+        engine.add_image("node", Labels::new(), files(version));
         engine.add_image("balancer", Labels::new(), []);
         Self { engine, nodes }
+    }
+
+    /// With one more file in each node.
+    pub(crate) fn add_to_image(&self, path: &str, text: &str) {
+        self.engine.add_image("node", Labels::new(), files("v1.36.3").into_iter().chain([(path.to_owned(), text.as_bytes().to_vec())]));
     }
 
     /// Runs a plan as the run `id`.
@@ -257,4 +253,14 @@ impl Rig {
         let left = self.engine.holds(&[format!("{}={id}", label::RUN)]);
         Ran { result, events: told, took, left, kubeconfig: std::fs::read_to_string(kubeconfig).ok() }
     }
+}
+
+/// What a node image has.
+fn files(version: &str) -> Vec<(String, Vec<u8>)> {
+    let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
+    vec![
+        file("/kind/version", &format!("{version}\n")),
+        file("/etc/kubernetes/pki/ca.crt", "CA"),
+        file("/etc/kubernetes/admin.conf", ADMIN),
+    ]
 }
