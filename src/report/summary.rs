@@ -61,10 +61,19 @@ pub(super) fn text(run: &Run, artifacts: Option<&Result<PathBuf, String>>, colou
     let tone = if exit == 0 { Tone::Good } else { Tone::Bad };
     // cli/run.rs: a pass whose record is torn is none that anybody could check
     let torn = exit == 0 && artifacts.is_some_and(Result::is_err);
-    let code = if torn { "not counted as passed: its record is incomplete".to_owned() } else { format!("exit code {exit}") };
+    let known = exit == 0 && run.done.iter().flat_map(|case| &case.tasks).flat_map(|task| &task.verdicts).any(is_known);
+    let code = match (torn, known) {
+        (true, _) => "not counted as passed: its record is incomplete".to_owned(),
+        (false, true) => format!("exit code {exit}: what failed is known, and failed in just that way"),
+        (false, false) => format!("exit code {exit}"),
+    };
     let parts = [tasks(run), judged(run)].into_iter().flatten().map(|part| part + "; ").collect::<String>();
     lines.push((tone, format!("result     {parts}{}, {}{code}", human(took), signal(exit))));
     lines.into_iter().fold("\n".to_owned(), |text, (tone, line)| text + &paint(tone, &plain(&line), colour) + "\n")
+}
+
+fn is_known(seen: &Seen) -> bool {
+    seen.judgement.verdict == Verdict::Known
 }
 
 /// The exit codes of signals, in words (docs/exit-codes.md).
