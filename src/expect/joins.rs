@@ -37,8 +37,7 @@ pub fn joins(wanted: &Joins, record: &Record, window: Window, residues: &Residue
         saw.push(format!("{node}: {said}"));
         if let Some(wanted) = wanted.and_then(|end| end.residue) {
             let joined = ends.iter().all(|end| end.code == Some(0));
-            let (verdict, said) =
-                if joined { (Verdict::Fail, "none, as it joined".to_owned()) } else { left(wanted, residues.get(*node)) };
+            let (verdict, said) = if joined { (Verdict::Fail, "none, as it joined".to_owned()) } else { left(wanted, residues.get(*node)) };
             verdicts.push(verdict);
             saw.push(format!("residue of {node}: {said}"));
         }

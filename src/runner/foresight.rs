@@ -55,7 +55,10 @@ async fn predicted(join: &Join, world: &World) -> Result<Foresight, String> {
     let joining: Vec<_> = meant.iter().filter(|node| node.index != first && node.role.has_member()).collect();
     for node in &joining {
         if node.read_if_there(KUBELET_CONF).await.map_err(|e| e.to_string())?.is_some() {
-            return Err(format!("{} was not reset after another join: kubeadm's preflight refuses it, of which no rule is known", node.name));
+            return Err(format!(
+                "{} was not reset after another join: kubeadm's preflight refuses it, of which no rule is known",
+                node.name
+            ));
         }
     }
     let joining = joining.into_iter().map(|node| node.name.clone());
